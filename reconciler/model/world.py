@@ -343,9 +343,10 @@ class World:
         """Whether it is known of every document whose it is.
 
         If it is not, the object that a reference misses may be the one that cannot be read, and a
-        list of consequences would only hide the cause.
+        list of consequences would only hide the cause. What is held back until it is allowed is
+        known well.
         """
-        return all(fault.subject for fault in self.faults)
+        return all(fault.subject or fault.allow for fault in self.faults)
 
     @property
     def in_doubt(self) -> frozenset[str]:

@@ -279,6 +279,7 @@ def test_many_unreachable_clusters_are_none_until_that_is_allowed(
 
     assert expected == unreachable_in(told)
     assert (not expected) == (UNREACHABLE_BRAKED in [one.rule for one in found.faults])
+    assert told.world().is_complete
     told.put(configuration(safety={"allow": list(found.allow)})).run(120)
     assert [*unreachable] == unreachable_in(told)
 
