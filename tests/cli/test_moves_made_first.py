@@ -280,7 +280,13 @@ def test_a_drain_in_steps_moves_what_any_api_has_there(tmp_path: Path, capsys: C
     code, _, _ = answer(fleet, capsys, "drain", *every, "--make-before-break")
     fleet.git("add", "--all")
     fleet.git("commit", "--quiet", "--message", "Drain b")
-    run_pass(fleet.folder, 10)
+    for _ in ("no pass has seen it yet", "a step is under way"):
+        for one in every:
+            left, told, _ = answer(fleet, capsys, "drain", one, "--status")
+            assert 1 == left
+            assert "on a to be ready by" in told
+            assert "nothing asks it to leave" not in told
+        run_pass(fleet.folder, 10)
     assert (0, ["default", "green", "shop"]) == (code, namespaces_on(fleet, "b"))
     assert ["default", "green", "shop"] == namespaces_on(fleet, "a")
     for seconds in (20, 30, 40, 50):

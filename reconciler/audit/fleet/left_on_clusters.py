@@ -18,7 +18,7 @@ from reconciler.core.dialects import dialect_of
 from reconciler.core.inputs.world import faces_of
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
-from reconciler.dialects.view import Copies, View, drained_by, is_drained
+from reconciler.dialects.view import LEAVING, Copies, View, drained_by, is_drained
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.records import dataclass
@@ -130,7 +130,10 @@ def _left_on(
     for key in sorted(began):
         ends = next((n for n, there in enumerate(later) if key not in there), None)
         if ends is None:
-            why = _told_by(world, moved_by, key)
+            coming = passes[0].left.world  # which knows a rebalancer that no pass has seen yet
+            why = _told_by(world, moved_by, key) or _told_by(coming, moved_by, key)
+            if moved_by and not drained:
+                why = why or _waits_in_steps(began[key])
             why = why or _stays(world, cluster, key, began[key], drained=drained)
         else:
             why = _leaves(key, began[key], list(zip(passes, later, strict=True))[: ends + 1])
@@ -190,7 +193,15 @@ def _present(
         for copy in copies[key.group](key) if key in moment.placed else ():
             if copy.leaving and copy.cluster == name:
                 present[key] = _Present(copy.replicas, copy.waits_for)
+        if key not in present and _is_left(moment.world, key, name):
+            present[key] = _Present(0, None)
     return present
+
+
+def _is_left(world: World, key: ObjectKey, cluster: ClusterName) -> bool:
+    """Return whether a decision still lists a cluster, until what replaces it is ready."""
+    listed = _view_of(key).world.chosen(world, key) or ()
+    return any(one.name == cluster and one.reason == LEAVING for one in listed)
 
 
 def _leaves(
@@ -217,6 +228,11 @@ def _stays(
     if not drained:
         return UNASKED
     return _view_of(key).clusters.draining.stays(world, key, ClusterName(cluster.name)) or KEPT
+
+
+def _waits_in_steps(began: _Present) -> str:
+    """Return why an object is there that a rebalancer says nothing of; a set has no word in it."""
+    return KEPT if began.waits_for is None else _waits(began.waits_for)
 
 
 def _waits(what: str) -> str:
