@@ -372,3 +372,24 @@ def test_what_stands_in_a_list_asks_to_be_restored_as_well(tmp_path: Path) -> No
     log = fleet.checkout.git("log", "-1", "--format=%B", "outputs")
     assert "default/api: c(2) -> a(2): restored" in log
     assert "default/web: c(4) -> a(4): restored" in log
+
+
+@pytest.mark.parametrize("apart", [None, "outputs"], ids=["one branch", "two"])
+def test_what_people_took_away_since_is_not_said_to_come_back(
+    tmp_path: Path, capsys: Capsys, apart: str | None
+) -> None:
+    """It has no file that could ask for that, before the next pass and after it."""
+    fleet = Fleet(tmp_path / "fleet", apart)
+    _, decision = fleet.edit("policy")
+    commit(fleet.checkout, {"web.yaml": None}, "Remove web")
+    options = ("--output-branch", apart) if apart else ()
+    asked = ["-C", str(fleet.checkout.folder), "undo", decision, "--dry-run", *options]
+
+    for also in ((), ("--also",)):
+        capsys.readouterr()
+        assert 0 == run([*asked, *also])
+        out = capsys.readouterr().out
+        assert "  default/web stays: no file has it any more\n" in out
+        assert "  default/api: back to a(2)\n" in out
+        assert "deployment/web" not in out
+        fleet.decide()

@@ -35,7 +35,7 @@ from reconciler.model.decision import CauseKind, Decision, Placed, placed_text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import short_id
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 _INSTEAD: Mapping[CauseKind, str] = {
     CauseKind.EVICTED: "bring the cluster back, or uncordon it, then rebalance the object",
@@ -228,6 +228,9 @@ def _undo_of_pass(
         causes |= {path: computed.edits[path] for path in others}
     causes = _with_homes(causes, computed, revisions)
     files, later = _restored(causes, computed.inputs, head, revisions, also=also)
+    gone = _gone(undone, files, computed, now, revisions)
+    stays += [NotUndone(one.subject, "no file has it any more") for one in gone]
+    undone = [one for one in undone if one not in gone]
     apart = revisions.layout.apart
     requests = tuple(_requests(computed, undone, now)) if apart else ()
     outputs = () if apart else _outputs_of(computed, undone, revisions, whole=not stays)
@@ -255,16 +258,12 @@ def _with_homes(
     Where a file was renamed, or a document moved, one without the other would leave an object in
     no file, or in two.
     """
-    last, read = last_pass(computed.run.world.outputs), pass_of(computed.commit)
-    if last is None or read is None or causes.keys() >= computed.edits.keys():
+    if causes.keys() >= computed.edits.keys():
         return causes
-    former = revisions.world(last.revision, read.outputs)
-    if isinstance(former, UnreadableRevision):
-        raise UsageError(f"{short_id(last.revision)} cannot be read: {former.reason}")
     present = computed.run.world.inputs
     moved = {
         frozenset((manifest.origin.path, present[key].origin.path))
-        for key, manifest in former.inputs.items()
+        for key, manifest in _inputs_before(computed, revisions).items()
         if key in present and manifest.origin.path != present[key].origin.path
     }
     homes = dict(causes)
@@ -273,6 +272,34 @@ def _with_homes(
         if not (more := near & computed.edits.keys()):
             return homes
         homes |= {path: computed.edits[path] for path in more}
+
+
+def _gone(
+    undone: Iterable[Decision],
+    files: Mapping[str, str | None],
+    computed: _Pass,
+    now: World,
+    revisions: Revisions,
+) -> list[Decision]:
+    """Return decisions about objects that people took away since, and that no file brings back."""
+    abouts = [(one, named(computed.run.world, one.key)) for one in undone if one.before]
+    missing = [(one, about) for one, about in abouts if about not in now.inputs]
+    if not missing:
+        return []
+    before = _inputs_before(computed, revisions)
+    back = {key for key, one in before.items() if files.get(one.origin.path) is not None}
+    return [one for one, about in missing if about not in back]
+
+
+def _inputs_before(computed: _Pass, revisions: Revisions) -> Mapping[ObjectKey, Manifest]:
+    """Return what people had written at the pass before."""
+    last, read = last_pass(computed.run.world.outputs), pass_of(computed.commit)
+    if last is None or read is None:
+        return {}
+    former = revisions.world(last.revision, read.outputs)
+    if isinstance(former, UnreadableRevision):
+        raise UsageError(f"{short_id(last.revision)} cannot be read: {former.reason}")
+    return former.inputs
 
 
 def _restored(
