@@ -11,7 +11,8 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from itertools import groupby, takewhile
 from typing import Annotated, TypedDict
 from urllib.parse import quote
@@ -136,11 +137,15 @@ class FindingsReport:
         for path, group in groupby(self.findings, key=lambda one: one.fault.path):
             text = self.texts.get(path, b"").decode("utf-8", errors="replace")
             lines = lines_of(text)
+            # of one long line there may be a thousand findings
+            marks = cache(partial(_marks_at, lines))
             for finding in group:
                 if 0 < finding.fault.line <= len(lines):
                     hidden = is_hidden(finding, text)
                     findings.append(
-                        replace(finding, fault=_clarified(finding.fault, lines, hidden=hidden))
+                        replace(
+                            finding, fault=_clarified(finding.fault, lines, marks, hidden=hidden)
+                        )
                     )
                 else:
                     findings.append(finding)
@@ -151,7 +156,18 @@ _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*\}", re.ASCII)
 _UNSEEN = re.compile(r"[^\S \t\r\n\f\v]|[\u200b-\u200f\u2060\ufeff]")
 
 
-def _clarified(fault: Fault, lines: Sequence[str], *, hidden: bool) -> Fault:
+Marks = tuple[re.Match[str] | None, re.Match[str] | None]
+"""The first character of a line that nobody sees, and its first variable."""
+
+
+def _marks_at(lines: Sequence[str], number: int) -> Marks:
+    line = lines[number - 1]
+    return _UNSEEN.search(line), _VARIABLE.search(line)
+
+
+def _clarified(
+    fault: Fault, lines: Sequence[str], marks: Callable[[int], Marks], *, hidden: bool
+) -> Fault:
     """Return a fault with what the lines of its file show beside it.
 
     A pass says what is wrong where it stopped. The cause may be a character that looks like a blank
@@ -159,10 +175,9 @@ def _clarified(fault: Fault, lines: Sequence[str], *, hidden: bool) -> Fault:
     """
     if fault.rule == "yaml-syntax":
         return _at_the_unseen(fault, lines)
-    line, added = lines[fault.line - 1], []
-    if unseen := _UNSEEN.search(line):
+    (unseen, variable), added = marks(fault.line), []
+    if unseen:
         added.append(f"{_described(unseen)} stands at column {unseen.start() + 1}")
-    variable = _VARIABLE.search(line)
     if variable and not hidden and fault.rule != "workload-variable":
         added.append(f"Flux replaces {variable[0]} when it applies the file, nothing does before")
     if fault.rule == "identity-name" and _makes_names(lines[fault.line - 1 :]):
