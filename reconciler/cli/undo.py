@@ -25,7 +25,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.text import printable, short_id
 from reconciler.shell.git.history import check_whole, resolve_revision
 from reconciler.shell.git.objects import read_blobs, read_file
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import EMPTY_TREES, Repository
 from reconciler.shell.reading.checked import read_file as read_from_disk
 
 REQUEST = ("metadata", "annotations", RESTORE)
@@ -55,6 +55,11 @@ def run(
     )
     delivery.check()
     passes = revisions.moved_at(head)
+    if layout.apart and passes == EMPTY_TREES[repository.object_format]:
+        raise UsageError(
+            f'no pass on the branch "{layout.output_branch}" is known here, so it cannot be told '
+            "where objects were; fetch that branch, or revert files with git"
+        )
     undo = undo_of(undone, head, Replay(revisions), passes=passes, also=also)
     contents = _contents(repository, undo, head)
     if branch is None:

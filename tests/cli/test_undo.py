@@ -393,3 +393,13 @@ def test_what_people_took_away_since_is_not_said_to_come_back(
         assert "  default/api: back to a(2)\n" in out
         assert "deployment/web" not in out
         fleet.decide()
+
+
+def test_a_branch_of_outputs_that_is_not_here_is_refused(tmp_path: Path, capsys: Capsys) -> None:
+    """Causes alone would be undone, and the objects stay where they are."""
+    fleet = Fleet(tmp_path / "fleet", "outputs")
+    edit, _ = fleet.edit("policy")
+    asked = ["-C", str(fleet.checkout.folder), "undo", edit, "--dry-run"]
+
+    assert 2 == run([*asked, "--output-branch", "absent"])
+    assert 'no pass on the branch "absent" is known here' in capsys.readouterr().err
