@@ -25,7 +25,7 @@ from reconciler.dialects.view import Report
 from reconciler.manifests.secrets import without_secrets
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
-from reconciler.model.decision import ClusterAnswer, Explanation, Placed
+from reconciler.model.decision import ClusterAnswer, Explanation, Placed, placed_text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.records import dataclass
 from reconciler.model.world import Fault, World
@@ -51,6 +51,7 @@ from reconciler.page.lists import (
     namespaces_of,
 )
 from reconciler.page.pictures import BandPicture, MovedThen
+from reconciler.rebalance.surge import Surge
 
 MOST_COMPOSED = 50  # objects of one rebalancer or patch
 STATES = {
@@ -302,6 +303,13 @@ class HistoryLine:
     problem: str
 
 
+class MoveLine(NamedTuple):
+    """A step of a move that is made before it breaks, and when."""
+
+    at: datetime
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectView:
     """The view; `then` is whether the explanation is of the pass that decided, not of today.
@@ -310,8 +318,8 @@ class ObjectView:
     or waits, `cause` what clusters lack. `policy` is what it belongs to, `None` where it belongs to
     none. `steps_on` is what a person may do next, `again` where the same is asked again. `past` is
     where it was over time, `None` where that did not change, `past_note` that older commits are
-    being read, `moved` what commits moved of it. `asks` is where why and its history are told, `""`
-    for here.
+    being read, `moved` what commits moved of it, `move` what is under way in steps. `asks` is where
+    why and its history are told, `""` for here.
     """
 
     anchor: str
@@ -341,6 +349,7 @@ class ObjectView:
     past: BandPicture | None = None
     past_note: str = ""
     moved: Sequence[MovedThen] = ()
+    move: Sequence[MoveLine] = ()
     asks: str = ""
     most: int = MOST_CLUSTERS
     cause: str = ""
@@ -391,6 +400,27 @@ def object_view(
         clusters=() if told is None else tuple(map(_cluster, _ordered(told.clusters))),
         **more,  # type: ignore[arg-type]
     )
+
+
+def move_lines(placed: Placed, surge: Surge | None) -> list[MoveLine]:
+    """Return a move under way as its steps in time, the earliest first; none where none is."""
+    if surge is None:
+        return []
+    doubled = placed_text(tuple(sorted(surge.doubled.items())))
+    by = f", asked for by {surge.by}" if surge.by else ""
+    begun = f"{doubled} started beside {placed_text(placed)}{by}; its room is taken twice"
+    stays = f" once it stays so for {surge.settle_seconds} s" if surge.settle_seconds else ""
+    settling = sorted((since, str(name)) for name, since in surge.ready_since.items())
+    ends = "what is ready takes over from the rest, what is not is given back"
+    return [
+        MoveLine(surge.began_at, begun),
+        *(MoveLine(since, f"{name} is ready, and takes over{stays}") for since, name in settling),
+        MoveLine(surge.deadline, f"{ends}; until then it waits for reports of {_named(surge)}"),
+    ]
+
+
+def _named(surge: Surge) -> str:
+    return ", ".join(sorted(surge.clusters - surge.ready_since.keys())) or "no other cluster"
 
 
 def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy], links: Links) -> list[CopyLine]:

@@ -1,5 +1,6 @@
 """Moves that make before they break, over real commits: each step is proven from a clone."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from tests.core.test_preserve import placed as placed_evenly
 from tests.dialects.kubefleet.fleet import member, pick
 from tests.dialects.kubefleet.fleet import placement as member_placement
 from tests.dialects.ocm import worlds as hub
+from tests.page.served import served_page
 from tests.shell.fleet import run_pass, subjects
 from tests.shell.repositories import Checkout, git, new_checkout
 from tests.stories import Story
@@ -143,6 +145,23 @@ def test_what_runs_beside_is_shown(tmp_path: Path, capsys: Capsys) -> None:
 
     assert " a(+4), b(4) " in listed
     assert "beside: 4 to be ready by 2026-11-20T12:01:50Z" in tree
+
+
+def test_the_page_draws_a_move_as_its_steps(tmp_path: Path) -> None:
+    """What runs beside what since when, what is ready, and what happens at the deadline."""
+    fleet = moving(tmp_path / "fleet")
+    beside = "a(4) started beside b(4), asked for by WorkloadRebalancer demo; its room is taken"
+    ends = "what is ready takes over from the rest, what is not is given back; until then it waits"
+
+    with served_page(fleet.folder) as page:
+        shown = page.get("/object?group=apps&kind=Deployment&namespace=default&name=web").text
+
+    move = shown.partition("Move under way")[2].partition("</ol>")[0]
+    begun, over = re.findall(r"<li>(.*?)</li>", move)
+    assert 'datetime="2026-11-20T12:00:10Z"' in begun
+    assert beside in begun
+    assert 'datetime="2026-11-20T12:01:50Z"' in over
+    assert f"{ends} for reports of a" in over
 
 
 def test_steps_are_events(tmp_path: Path, capsys: Capsys) -> None:

@@ -35,11 +35,13 @@ from reconciler.page.objects import (
     ShownText,
     copy_lines,
     history_line,
+    move_lines,
     object_view,
     shown_difference,
     shown_text,
 )
 from reconciler.page.pictures import Past
+from reconciler.rebalance.surge import surge_in
 from reconciler.shell.reading.sources import branch_files
 from reconciler.shell.resources import SystemClock
 
@@ -200,6 +202,7 @@ def _around(
         "past": past.of_object(key, placed),
         "past_note": past.reading,
         "moved": past.moves_of(key),
+        "move": move_lines(placed, None if output is None else surge_in(output.body)),
     }
 
 
