@@ -215,6 +215,21 @@ def test_a_drain_in_steps_evicts_nothing(tmp_path: Path, capsys: Capsys) -> None
     assert "gracefulEvictionTasks" not in "".join(standing(fleet).outputs.values())
 
 
+def test_why_names_who_leaves_a_cluster_in_steps(tmp_path: Path, capsys: Capsys) -> None:
+    """Nothing is evicted, so it speaks of none."""
+    fleet = ready(tmp_path / "fleet")
+    answer(fleet, capsys, "drain", "b", "--make-before-break")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message", "Drain b")
+    run_pass(fleet.folder, 10)
+
+    _, out, _ = answer(fleet, capsys, "why", "deployment/web")
+
+    assert "WorkloadRebalancer drain-b leaves it" in out
+    assert "be taken out of `leaving` of WorkloadRebalancer drain-b" in out
+    assert "eviction" not in out
+
+
 def test_an_uncordon_cancels_a_drain_in_steps(tmp_path: Path, capsys: Capsys) -> None:
     """Taint and rebalancer go, byte for byte."""
     fleet = ready(tmp_path / "fleet")

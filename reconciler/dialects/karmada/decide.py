@@ -322,6 +322,7 @@ def part_of(found: DecidedBinding, around: Surroundings) -> Part:
             around.now,
             propagate_empty=around.propagate_empty,
             room=found.room,
+            leaving=_left_for(found.demand, binding),
         ),
         local=found.moved.goal is None and not found.was_scheduled,
         scored=scored,
@@ -584,6 +585,14 @@ def _leaving(binding: Binding, demand: Demand | None) -> Binding:
         for name in sorted(demand.surge.leaving)
     )
     return binding._replace(tasks=(*binding.tasks, *evicted))
+
+
+def _left_for(demand: Demand | None, binding: Binding) -> Mapping[ClusterName, str]:
+    """Return the clusters that a rebalance wants left and nothing else does, with who asks."""
+    if demand is None or demand.surge is None:
+        return {}
+    evicted = {task.from_cluster for task in binding.tasks}
+    return dict.fromkeys(sorted(demand.surge.leaving - evicted), demand.by)
 
 
 def _keep(

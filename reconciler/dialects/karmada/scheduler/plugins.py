@@ -424,6 +424,8 @@ def score_locality(
     return ((MAX_SCORE, request.targets),) if request.targets else ()
 
 
+EVICTION_FILTER = "ClusterEviction"
+
 PROFILE: Profile[Request, Members, Levels] = Profile(
     # Upstream's registry is a Go map: which plugin gives the reason is random there. This is the
     # order in which it registers them; feasibility does not depend on it.
@@ -432,7 +434,7 @@ PROFILE: Profile[Request, Members, Levels] = Profile(
         "TaintToleration": reject_taints,
         "ClusterAffinity": reject_affinity,
         "SpreadConstraint": reject_without_topology,
-        "ClusterEviction": reject_evicting,
+        EVICTION_FILTER: reject_evicting,
         "Capacity": reject_full,  # ours, and silent unless room is protected
     },
     scores={"ClusterAffinity": score_affinity, "ClusterLocality": score_locality},

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
@@ -33,7 +34,12 @@ from reconciler.dialects.karmada.scheduler.divide import (
     scores_asked,
     strategy_of,
 )
-from reconciler.dialects.karmada.scheduler.plugins import PROFILE, Failure, refused_before
+from reconciler.dialects.karmada.scheduler.plugins import (
+    EVICTION_FILTER,
+    PROFILE,
+    Failure,
+    refused_before,
+)
 from reconciler.dialects.karmada.scheduler.reschedule import (
     BatchedMove,
     RescheduleRequest,
@@ -63,6 +69,7 @@ from reconciler.model.decision import (
 )
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.late import LateMapping
+from reconciler.model.records import replace
 from reconciler.model.world import Manifest
 from reconciler.rebalance.surge import GIVES_BACK, Surge
 from reconciler.schedule.framework import Mask, positions_of, remedy_of, run_every_filter, score_at
@@ -289,6 +296,7 @@ def explain(
     *,
     propagate_empty: bool,
     room: BindingRoom | None = None,
+    leaving: Mapping[ClusterName, str] = MappingProxyType({}),
 ) -> Explanation:
     """Explain one binding; where nothing made the scheduler look at it, as if it looked now.
 
@@ -300,6 +308,7 @@ def explain(
         now: Moment of the pass.
         propagate_empty: Whether clusters that get no replica are in the result.
         room: What is free for it, `None` where no room is protected.
+        leaving: The clusters that a rebalance wants left, with who asks for that.
     """
     placement = binding.placement
     attempts = outcome.attempts if outcome is not None else ()
@@ -308,15 +317,25 @@ def explain(
             binding, placement, members, now, propagate_empty=propagate_empty, room=room
         )
     counted = _counted(attempts)
+    answers = () if counted is None else _answers(draft, counted, members, now, room)
     return Explanation(
         key=draft.key,
         subject=draft.subject,
         question="no placement" if placement is None else _question(binding, placement),
         result=_result(draft, outcome, counted),
-        clusters=() if counted is None else tuple(_answers(draft, counted, members, now, room)),
+        clusters=tuple(_of_leaving(one, leaving.get(one.cluster, "")) for one in answers),
         steps=tuple(_steps(attempts, members)),
         judged=outcome is not None,
     )
+
+
+def _of_leaving(answer: ClusterAnswer, by: str) -> ClusterAnswer:
+    """Return what is said of a cluster that a rebalance wants left: nothing is evicted from it."""
+    if not by:
+        return answer
+    told = ClusterVerdict(EVICTION_FILTER, f"{by} leaves it", f"be taken out of `leaving` of {by}")
+    verdicts = (told if one.plugin == EVICTION_FILTER else one for one in answer.verdicts)
+    return replace(answer, verdicts=tuple(verdicts))
 
 
 def _counted(attempts: tuple[Attempt, ...]) -> Attempt | None:
