@@ -307,6 +307,11 @@ def namespaces_on(fleet: Checkout, where: str) -> list[str]:
     return sorted(file.parent.parent.name for file in folder.rglob("web.yaml"))
 
 
+def line_of(why: str, cluster: str) -> str:
+    """What is said of a cluster in the table of an answer."""
+    return next(line for line in why.splitlines() if line.startswith(f"{cluster} "))
+
+
 def test_a_drain_in_steps_moves_what_any_api_has_there(tmp_path: Path, capsys: Capsys) -> None:
     """Nothing leaves before what replaces it is ready, and each decision is proven."""
     fleet = in_all_apis(tmp_path / "fleet")
@@ -314,7 +319,14 @@ def test_a_drain_in_steps_moves_what_any_api_has_there(tmp_path: Path, capsys: C
     code, _, _ = answer(fleet, capsys, "drain", *every, "--make-before-break")
     fleet.git("add", "--all")
     fleet.git("commit", "--quiet", "--message", "Drain b")
-    for _ in ("no pass has seen it yet", "a step is under way"):
+    for stage in ("no pass has seen it yet", "a step is under way"):
+        if stage == "a step is under way":
+            _, why, _ = answer(fleet, capsys, "why", "placement/p", "-n", "ns1")
+            assert ("is there" in line_of(why, "a"), "filtered" in line_of(why, "b")) == (
+                True,
+                True,
+            )
+            assert "  WorkloadRebalancer drain-b leaves it\n" in why
         for one in every:
             left, told, _ = answer(fleet, capsys, "drain", one, "--status")
             assert 1 == left

@@ -59,6 +59,13 @@ def explain(
     answers = {name: ClusterAnswer(cluster=name, picked=name in decided) for name in names}
     if verdict is not None:
         answers = dict(_answers(verdict, members, now))
+    if demand is not None and demand.surge is not None:
+        told = ClusterVerdict(
+            "", f"{demand.by} leaves it", f"be taken out of `leaving` of {demand.by}"
+        )
+        for name in demand.surge.leaving & answers.keys():
+            verdicts = (told, *answers[name].verdicts)
+            answers[name] = replace(answers[name], picked=False, verdicts=verdicts)
     key = draft.manifest.key
     return Explanation(
         key=key,
