@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -101,8 +101,19 @@ class Held(NamedTuple):
     files: int
 
 
-def held(folder: Path, *, traced: bool, alone: bool = False) -> Held:
-    """Return what is held now; temporary files are those in a folder."""
+ENDING_SECONDS = 2  # for a thread that is about to end; one that stays costs the test as much
+
+
+def held(
+    folder: Path, *, traced: bool, alone: bool = False, known: Collection[threading.Thread] = ()
+) -> Held:
+    """Return what is held now; temporary files are those in a folder.
+
+    Threads that are not among the known ones may be about to end, and are waited for.
+    """
+    for thread in threading.enumerate() if known else ():
+        if thread not in known:
+            thread.join(ENDING_SECONDS)
     _forget()
     give_back()
     processes = [os.getpid(), *([] if alone else _children(os.getpid()))]
@@ -138,11 +149,12 @@ def grown(kind: Kind, folder: Path, *, before: int, after: int, traced: bool) ->
             stack.callback(tracemalloc.stop)
         _repeat(opened, before)
         first = held(temporary, traced=traced, alone=kind.alone)
+        known = threading.enumerate()
         half = (after - before) // 2
         _repeat(opened, half)
-        middle = held(temporary, traced=traced, alone=kind.alone)
+        middle = held(temporary, traced=traced, alone=kind.alone, known=known)
         _repeat(opened, after - before - half)
-        last = held(temporary, traced=traced, alone=kind.alone)
+        last = held(temporary, traced=traced, alone=kind.alone, known=known)
         last = last._replace(bytes_=first.bytes_ + _steady(first, middle, last))
         kept = tuple(kept_in(one) for one in opened.repositories)
     return Growth(kind, after - before, first, last, kept)
@@ -308,7 +320,7 @@ def daemon(branch: Branch, clock: Clock) -> Iterator[Turns]:
         yield turns
     finally:
         turns.stop()
-        thread.join(PATIENCE_SECONDS)
+        thread.join(ENDING_SECONDS)
     assert [] == failures.reasons
 
 
