@@ -1,6 +1,7 @@
 """Moves that make before they break, over real commits: each step is proven from a clone."""
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,8 +32,8 @@ from tests.dialects.kubefleet.fleet import member, pick
 from tests.dialects.kubefleet.fleet import placement as member_placement
 from tests.dialects.ocm import worlds as hub
 from tests.page.served import served_page
-from tests.shell.fleet import run_pass, subjects
-from tests.shell.repositories import Checkout, git, new_checkout
+from tests.shell.fleet import eventually, run_pass, running, subjects
+from tests.shell.repositories import ENVIRONMENT, Checkout, git, new_checkout
 from tests.stories import Story
 
 FIRST = ("--make-before-break", "--dry-run")
@@ -407,5 +408,48 @@ def proven(fleet: Checkout, folder: Path, capsys: Capsys) -> int:
     capsys.readouterr()
     code = run(["-C", str(folder / "clone"), "verify", "-v"])
     told = capsys.readouterr()
-    assert (0, "") == (code, told.err)
+    assert (0, "") == (code, told.err), told.out
     return told.out.count("✔ proven")
+
+
+def test_a_daemon_takes_what_is_ready_and_gives_back_what_is_not(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """A cluster that starts late is waited for, one that never does until the deadline."""
+    fleet, remote = ready(tmp_path / "fleet"), tmp_path / "remote"
+    git(tmp_path, "clone", "--quiet", "--bare", str(fleet.folder), str(remote))
+    fleet.git("remote", "add", "origin", str(remote))
+    soon = {"makeBeforeBreak": {"deadlineSeconds": 1, "maxSurgePercent": 100}}
+    options = ("--remote", str(remote), "--mirror", str(tmp_path / "m"), "--poll-seconds", "0.2")
+    with running(tmp_path, *options, log=tmp_path / "log"):
+        put(fleet, rebalancer("early", limits=soon), message="Bring web home at once")
+        push_rebased(fleet)
+        eventually(lambda: "given back" in pulled(fleet).git("log", "--format=%b"), "the deadline")
+        never = given(standing(fleet))
+        put(fleet, rebalancer("late", limits=ALL), message="Bring web home")
+        push_rebased(fleet)
+        eventually(lambda: given(standing(pulled(fleet))) == {"a": 4, "b": 4}, "the step")
+        report(fleet, "a")
+        push_rebased(fleet)
+        eventually(lambda: given(standing(pulled(fleet))) == {"a": 4}, "what is ready")
+
+    assert {"b": 4} == never
+    assert 5 <= proven(pulled(fleet), tmp_path, capsys)
+
+
+def pulled(fleet: Checkout) -> Checkout:
+    """A person's clone as the branch is now."""
+    fleet.git("pull", "--quiet", "--rebase", "origin", "main")
+    return fleet
+
+
+def push_rebased(fleet: Checkout) -> None:
+    """Push on top of what the branch is by then."""
+
+    def pushed() -> bool:
+        pulled(fleet)
+        command = ["git", "push", "--quiet", "origin", "main"]
+        done = subprocess.run(command, cwd=fleet.folder, env=ENVIRONMENT, check=False)
+        return done.returncode == 0
+
+    eventually(pushed, "the push")
