@@ -406,9 +406,8 @@ def move_lines(placed: Placed, surge: Surge | None) -> list[MoveLine]:
     """Return a move under way as its steps in time, the earliest first; none where none is."""
     if surge is None:
         return []
-    doubled = placed_text(tuple(sorted(surge.doubled.items())))
     by = f", asked for by {surge.by}" if surge.by else ""
-    begun = f"{doubled} started beside {placed_text(placed)}{by}; its room is taken twice"
+    begun = f"{surge.started} started beside {placed_text(placed)}{by}; its room is taken twice"
     stays = f" once it stays so for {surge.settle_seconds} s" if surge.settle_seconds else ""
     settling = sorted((since, str(name)) for name, since in surge.ready_since.items())
     ends = "what is ready takes over from the rest, what is not is given back"

@@ -125,6 +125,11 @@ class Surge:
         return f"{_listed(self.doubled)} to be ready by {format_moment(self.deadline)}"
 
     @property
+    def started(self) -> str:
+        """What was started, such as `4 on member1`."""
+        return _listed(self.doubled)
+
+    @property
     def goes_on(self) -> str:
         """What is under way, a clause."""
         return f"it waits for {_listed(self.doubled)} to be ready"

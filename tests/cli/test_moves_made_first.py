@@ -151,7 +151,7 @@ def test_what_runs_beside_is_shown(tmp_path: Path, capsys: Capsys) -> None:
 def test_the_page_draws_a_move_as_its_steps(tmp_path: Path) -> None:
     """What runs beside what since when, what is ready, and what happens at the deadline."""
     fleet = moving(tmp_path / "fleet")
-    beside = "a(4) started beside b(4), asked for by WorkloadRebalancer demo; its room is taken"
+    beside = "4 on a started beside b(4), asked for by WorkloadRebalancer demo; its room is taken"
     ends = "what is ready takes over from the rest, what is not is given back; until then it waits"
 
     with served_page(fleet.folder) as page:
