@@ -15,6 +15,7 @@ from reconciler.cli.options import (
     gathered,
     layout_options,
     output_option,
+    tolerance_option,
 )
 from reconciler.cli.trust import SigningOptions, signing_options
 from reconciler.errors import UsageError
@@ -164,14 +165,7 @@ IMPORT_OPTIONS: tuple[Option, ...] = (
         is_flag=True,
         help="Adopt the live decisions as the initial state; nothing moves.",
     ),
-    click.option(
-        "--tolerance",
-        metavar="PERCENT",
-        type=click.IntRange(0, 100),
-        default=5,
-        show_default=True,
-        help="Ignore changes of cluster capacity up to this percentage.",
-    ),
+    tolerance_option,
     click.option("--dry-run", is_flag=True, help="Show what would be written, without writing."),
     click.option(
         "--check",

@@ -698,3 +698,13 @@ class Awaited(click.ParamType["AwaitedState"]):
             return parse_awaited(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+tolerance_option = click.option(
+    "--tolerance",
+    metavar="PERCENT",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    help="Ignore changes of cluster capacity up to this percentage.",
+)

@@ -6,7 +6,7 @@ owns it and hands it to one pass after the other. It refers to the documents of 
 saw, and these must not change.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
@@ -60,6 +60,7 @@ from reconciler.manifests.paths import (
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
 from reconciler.model.moments import earliest
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, UnchangedUntil
@@ -427,26 +428,29 @@ def waiting_since(
     written: Mapping[ObjectKey, Body], outputs: Mapping[ObjectKey, Manifest]
 ) -> tuple[WaitingTarget, ...]:
     """Return what records that a pass writes say of waiting, and did not say before; sorted."""
-    found = []
-    for key, body in written.items():
-        if key[:2] in (REBALANCER, TRIGGER):
-            known = {} if key not in outputs else dict(_waits(key, outputs[key].body))
-            waits = ((ref, why) for ref, why in _waits(key, body) if known.get(ref) != why)
-            found += [WaitingTarget(key, ref, why) for ref, why in waits]
-    return tuple(sorted(found))
+    said = _said_since(written, outputs, (REBALANCER, TRIGGER), _waits)
+    return tuple(sorted(WaitingTarget(*one) for one in said))
 
 
 def failed_since(
     written: Mapping[ObjectKey, Body], outputs: Mapping[ObjectKey, Manifest]
 ) -> tuple[FailedTarget, ...]:
     """Return what rebalancers' records that a pass writes say of failures, and did not; sorted."""
-    found = []
+    said = _said_since(written, outputs, (REBALANCER,), lambda _, body: failures_in(body))
+    return tuple(sorted(FailedTarget(*one) for one in said))
+
+
+def _said_since(
+    written: Mapping[ObjectKey, Body],
+    outputs: Mapping[ObjectKey, Manifest],
+    kinds: Collection[Kind],
+    read: Callable[[ObjectKey, Body], Iterable[tuple[Reference, str]]],
+) -> Iterator[tuple[ObjectKey, Reference, str]]:
+    """Yield what records of some kinds say of their targets, and did not say before."""
     for key, body in written.items():
-        if key[:2] == REBALANCER:
-            known = {} if key not in outputs else dict(failures_in(outputs[key].body))
-            failures = ((ref, why) for ref, why in failures_in(body) if known.get(ref) != why)
-            found += [FailedTarget(key, ref, why) for ref, why in failures]
-    return tuple(sorted(found))
+        if key[:2] in kinds:
+            known = {} if key not in outputs else dict(read(key, outputs[key].body))
+            yield from ((key, ref, why) for ref, why in read(key, body) if known.get(ref) != why)
 
 
 def _waits(key: ObjectKey, body: Body) -> Iterator[tuple[Reference, str]]:

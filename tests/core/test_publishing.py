@@ -449,7 +449,7 @@ def generated_as_proposed(
     It lists the slices that labels select, joins those of one decision in the order of their
     indexes, and resolves each reference to a ClusterProfile, whose name is the destination.
 
-    Source: KEP-5313, the guide for consumers; argo-cd issue 27663.
+    Source: KEP-5313, the guide for consumers; argo-cd#27663.
     """
 
     def place(body: Body) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from reconciler.cli.options import (
     read_branch_option,
     runs,
     service_options,
+    tolerance_option,
 )
 from reconciler.cli.settings import ReloadingCommand, pass_renewal, take_settings
 from reconciler.cli.trust import key_options, signing_options
@@ -231,14 +232,7 @@ def publish_command() -> None:
     show_default=True,
     help="Timeout of each request.",
 )
-@click.option(
-    "--tolerance",
-    metavar="PERCENT",
-    type=click.IntRange(0, 100),
-    default=5,
-    show_default=True,
-    help="Ignore changes of cluster capacity up to this percentage.",
-)
+@tolerance_option
 @access_options
 @signing_options
 @layout_options

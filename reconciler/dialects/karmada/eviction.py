@@ -119,7 +119,7 @@ def keep_unreplaced(
         missing: How many replicas have no place, `None` if the workload is on no cluster at all.
         arrived: Whether every cluster that has it is healthy.
 
-    Source: ours; upstream removes the copy when its time is over (karmada issue 5803).
+    Source: ours; upstream removes the copy when its time is over (karmada#5803).
     """
     staying = {task.from_cluster: task for task in found.tasks}
     left = (missing or 0) - sum(task.replicas or 0 for task in found.tasks if not task.directly)
