@@ -112,7 +112,7 @@ def _commands(lines: list[str]) -> Iterator[Command]:
 MASKS = (
     (re.compile(r"(?:/[\w.-]+)+(?=/home/)"), ""),
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)"), "MOMENT"),
-    (re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{7})\b"), "COMMIT"),
+    (re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12}|[0-9a-f]{7})\b"), "COMMIT"),
     (re.compile(r"\b(?:\d+[dhms])+(?= |$)", re.MULTILINE), "AGE"),
     (re.compile(r"[ ]+"), " "),
     (re.compile(r"[ ]+$", re.MULTILINE), ""),
@@ -293,6 +293,8 @@ def masked(text: str) -> str:
 
     >>> masked("1a2b3c4   5m2s   2026-11-20T12:00:00Z")
     'COMMIT AGE MOMENT'
+    >>> masked("dbfbdca 1234567")  # ids of letters alone, or of digits alone, are ids
+    'COMMIT COMMIT'
     """
     for pattern, word in MASKS:
         text = pattern.sub(word, text)
