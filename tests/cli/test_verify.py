@@ -15,6 +15,7 @@ from tests.cli.history import (
     ALL,
     KARMADA,
     OCM,
+    SCALED,
     SHOP,
     Case,
     answer,
@@ -31,6 +32,10 @@ from tests.shell.passes.test_trust_purpose import delivering
 from tests.shell.repositories import Checkout, git
 
 Capsys = pytest.CaptureFixture[str]
+HEALED = {"clusters/member1.yaml": EXAMPLE["clusters/member1.yaml"]}
+SCALED_AGAIN = {
+    "workloads/shop.yaml": EXAMPLE["workloads/shop.yaml"].replace("replicas: 2", "replicas: 7")
+}
 
 
 @pytest.fixture
@@ -155,6 +160,76 @@ def test_one_file_besides_makes_a_revert_tampering(fleet: Checkout, capsys: Caps
     answer(fleet, capsys, "verify")
 
     assert "tampered" == states(fleet, capsys)[-1]
+
+
+def pulled(fleet: Checkout, folder: Path) -> Checkout:
+    """Return the clone of somebody who wrote a note and pulled two passes without a rebase."""
+    git(fleet.folder, "clone", "--quiet", ".", str(folder))
+    theirs = Checkout(folder)
+    theirs.commit({"docs/note.txt": "text"}, "Write a note")
+    for seconds, files in ((180, HEALED), (240, SCALED_AGAIN)):
+        fleet.commit(files, "Edit")
+        run_pass(fleet.folder, seconds)
+    theirs.git("pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main")
+    return theirs
+
+
+def test_passes_that_a_person_merged_are_proven(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """They stand on the side of the second parent, where `git pull` puts them."""
+    theirs = pulled(fleet, tmp_path / "theirs")
+    theirs.commit(SCALED, "Scale the shop")
+    run_pass(theirs.folder, 300)
+
+    code, out, _ = answer(theirs, capsys, "verify", "-v")
+
+    expected = ["input", "input", "proven", "input", "proven", "merged", "input", "proven"]
+    assert (0, expected) == (code, states(theirs, capsys)[-8:])
+    assert "merged by Ada <ada@example.com>: 2 passes that end with" in out
+    assert "6 of 6 decision commits verified, 1 merged, 8 human commits\n" in out
+
+
+def test_a_pass_that_was_changed_before_the_merge_is_found(fleet: Checkout, capsys: Capsys) -> None:
+    """The merge says who merged it, the pass what was changed."""
+    fleet.commit(HEALED, "Edit")
+    run_pass(fleet.folder, 180)
+    amend(fleet, {SHOP: read(fleet, SHOP).replace("name: backup1", "name: member2")})
+    fleet.git("branch", "theirs")
+    fleet.git("reset", "--quiet", "--hard", "HEAD~2")
+    fleet.commit({"docs/note.txt": "text"}, "Write a note")
+    fleet.git("merge", "--quiet", "--no-edit", "theirs")
+
+    code, _, _ = answer(fleet, capsys, "verify")
+
+    assert (1, ["input", "input", "different", "merged"]) == (code, states(fleet, capsys)[-4:])
+
+
+def test_a_merge_that_edits_an_output_is_tampering(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Neither line has it so."""
+    theirs = pulled(fleet, tmp_path / "theirs")
+    amend(theirs, {SHOP: read(theirs, SHOP).replace("name: backup1", "name: member2")})
+
+    code, _, _ = answer(theirs, capsys, "verify")
+
+    assert (1, "tampered") == (code, states(theirs, capsys)[-1])
+
+
+def test_a_merge_that_drops_passes_is_tampering(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Passes of the first line are undone by who takes the outputs of the other."""
+    theirs = pulled(fleet, tmp_path / "theirs")
+    theirs.git("reset", "--quiet", "--hard", "HEAD^1")
+    theirs.commit(SCALED_AGAIN, "Edit")
+    run_pass(theirs.folder, 300)
+    theirs.git("merge", "--quiet", "--no-edit", "--strategy-option=theirs", "origin/main")
+
+    code, _, _ = answer(theirs, capsys, "verify")
+
+    assert (1, "tampered") == (code, states(theirs, capsys)[-1])
 
 
 def forged(source: str, at: str) -> str:
