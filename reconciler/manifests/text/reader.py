@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from yaml import CBaseLoader
+from yaml.cyaml import CBaseLoader  # not of yaml, which hides why a library was not loaded
 from yaml.error import YAMLError
 from yaml.events import (
     AliasEvent,

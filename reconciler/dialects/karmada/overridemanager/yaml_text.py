@@ -192,7 +192,8 @@ def key_text(key: object) -> str:
 
 def write_yaml(value: object) -> str:
     """Return a value of JSON as YAML: keys as Go sorts them, texts of several lines as blocks."""
-    from yaml import CDumper, emit  # noqa: PLC0415
+    from yaml import emit  # noqa: PLC0415
+    from yaml.cyaml import CDumper  # noqa: PLC0415
     from yaml.events import (  # noqa: PLC0415
         DocumentEndEvent,
         DocumentStartEvent,
