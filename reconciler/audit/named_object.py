@@ -5,14 +5,8 @@ A kind may be singular or plural, in any case, short, or with its group.
 
 from collections.abc import Container, Iterable, Mapping
 
-from reconciler.audit.fleet.placed import (
-    decision_on,
-    is_present,
-    owner_of,
-    placement_of,
-    present_in,
-)
-from reconciler.core.dialects import DIALECTS, PLACED
+from reconciler.audit.fleet.placed import is_present, owner_of, placement_of, present_in
+from reconciler.core.dialects import DIALECTS, decision_on
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import plural_of
 from reconciler.model.identity import ObjectKey
@@ -62,9 +56,7 @@ def decided_key(world: World, key: ObjectKey) -> ObjectKey:
     parent = _parent(world, key)
     if parent is not None:
         return parent
-    if (key.group, key.kind) in PLACED:
-        return key
-    decided = None if key.group in world.known.groups else decision_on(key)
+    decided = decision_on(key)
     if decided is not None:
         return decided
     raise UsageError(f"a {key.kind} is not placed; name a workload, a binding or a placement")

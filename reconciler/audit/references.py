@@ -5,7 +5,8 @@ or placements of two APIs put onto clusters, which is rarely meant; clusters tha
 by one name, and those whose room nobody reports; reports of clusters that are not there; kinds
 that control nothing here, misspelled or of APIs that are not read; symbolic links where manifests
 are looked for, which are never followed; scores outside of the namespace of any cluster, where they
-count in all APIs; and what should not happen on clusters, but the transports in use do not carry.
+count in all APIs; what asks to be restored, and is placed by nobody; and what should not happen on
+clusters, but the transports in use do not carry.
 """
 
 from collections import defaultdict
@@ -13,9 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from reconciler.audit.findings import Finding, finding_of
-from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
-from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ
+from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ, decision_on
 from reconciler.core.inputs.world import clusters_in, members_in, own_manager
 from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.deliver import not_carried_text
@@ -23,6 +23,7 @@ from reconciler.delivery.settings import decode_delivery
 from reconciler.dialects.renderer import Instruction
 from reconciler.dialects.scores import scores_of_none
 from reconciler.errors import UserError
+from reconciler.manifests.admission import RESTORE
 from reconciler.manifests.identity import CRD, KUBERNETES
 from reconciler.manifests.paths import FEEDBACK, input_place
 from reconciler.manifests.references import Brought, Dangling, Known, known_in, proposal
@@ -176,6 +177,7 @@ def check_references(
         decisions_without_profiles,
         rooms_without_report,
         unreadable_amounts,
+        restored_in_vain,
         scores_without_cluster,
         brought_twice,
         not_carried_by_delivery,
@@ -304,6 +306,19 @@ def declared_twice(referable: Known) -> Iterator[Dangling]:
                 f"the cluster is declared as {taken.kind} in {input_place(world, taken)}, too; "
                 f"{enumerated(others, len(others))} takes that one",
                 "one declaration, or all that is to be known of it in both",
+            )
+
+
+def restored_in_vain(referable: Known) -> Iterator[Dangling]:
+    """Yield what asks to be restored although no decision is about it."""
+    for key, manifest in referable.world.inputs.items():
+        if RESTORE in at(manifest.body, "metadata", "annotations") and decision_on(key) is None:
+            yield Dangling(
+                key,
+                f"/metadata/annotations/{RESTORE.replace('/', '~1')}",
+                "restore-in-vain",
+                f"no decision is about a {key.kind}, so nothing is restored",
+                "the annotation on a workload or a placement",
             )
 
 

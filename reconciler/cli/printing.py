@@ -165,12 +165,10 @@ def may_come(kind: "Kind") -> bool:
 
 def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey, str]":
     """Return what comes first for each object of a kind that passes do anything with."""
-    from reconciler.audit.fleet.placed import decision_on
-    from reconciler.core.dialects import CLUSTERS, KINDS, PLACED
+    from reconciler.core.dialects import CLUSTERS, KINDS, decision_on
 
     asked = [key for key in keys if may_come(key[:2])]
-    itself = PLACED | KINDS.removable
-    decided = {key: key if key[:2] in itself else decision_on(key) for key in asked}
+    decided = {key: key if key[:2] in KINDS.removable else decision_on(key) for key in asked}
     if any(key[:2] in CLUSTERS for key in asked):
         found = coming_in(world)
     else:

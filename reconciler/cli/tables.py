@@ -380,13 +380,12 @@ def copies_cells(
 ) -> "dict[ObjectKey, tuple[str, str]]":
     """Return of how many of its clusters an object is delivered to, and healthy in by now."""
     from reconciler.audit.fleet.copies import CopiesOf
-    from reconciler.audit.fleet.placed import decision_on
-    from reconciler.core.dialects import PLACED
+    from reconciler.core.dialects import decision_on
 
     copies_of = CopiesOf(world, now, elsewhere)
     found = {}
     for key in keys:
-        decided = key if key[:2] in PLACED else decision_on(key)
+        decided = decision_on(key)
         copies = () if decided is None else copies_of(decided)
         stay = [one for one in copies if not one.status.leaving]
         if stay:

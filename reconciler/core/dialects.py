@@ -1,5 +1,7 @@
 """The dialects of this build, in the order in which a pass asks them; no other file names them."""
 
+from collections.abc import Iterable
+
 from reconciler.core.ledger_file import LEDGER_KIND
 from reconciler.core.record import CLUSTER_REPORT_KIND
 from reconciler.dialects.contract import Dialect
@@ -8,6 +10,9 @@ from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.ocm.dialect import OCM
 from reconciler.dialects.renderer import Wraps
 from reconciler.manifests.identity import OURS, known_kinds
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Manifest
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, CLUSTER_PROFILE_KIND
 from reconciler.multicluster.placement_decision import PLACEMENT_DECISION_KIND
 from reconciler.rebalance.target import REBALANCE_KINDS
@@ -61,6 +66,29 @@ _BY_GROUP = {group: dialect for dialect in DIALECTS for group in dialect.groups}
 def dialect_of(group: str) -> Dialect | None:
     """Return the dialect that an API group belongs to, `None` if to none."""
     return _BY_GROUP.get(group)
+
+
+def decision_on(key: ObjectKey) -> ObjectKey | None:
+    """Return what decisions about an object bear: of a workload its binding, else itself.
+
+    It is `None` of what no decision is about, such as a policy.
+    """
+    if key[:2] in PLACED:
+        return key
+    if key.group in KINDS.groups:
+        return None
+    candidates = (dialect.view().outputs.decision_on(key) for dialect in DIALECTS)
+    return next((one for one in candidates if one is not None), None)
+
+
+def clusters_in(parts: Iterable[Manifest]) -> Placed:
+    """Return the clusters that some outputs of one object name, with their replicas, by name."""
+    found = dict[str, int]()
+    for part in parts:
+        dialect = dialect_of(part.key.group)
+        if dialect is not None:
+            found.update(dialect.view().outputs.clusters_in(part.body))
+    return tuple((ClusterName(name), found[name]) for name in sorted(found))
 
 
 def wraps() -> Wraps:

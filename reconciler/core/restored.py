@@ -11,7 +11,7 @@ The commit is one of the branch with the outputs, which the shell sees to; nobod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.core.changes import Outcome
-from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.core.dialects import clusters_in, decision_on, dialect_of
 from reconciler.core.inputs.index import key_of
 from reconciler.core.inputs.validation import FileValidation
 from reconciler.core.own_outputs import own_outputs
@@ -19,7 +19,7 @@ from reconciler.core.safety import is_of
 from reconciler.manifests.admission import RESTORE
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
 from reconciler.model.fields import at
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.records import replace
 from reconciler.model.remembered import branched
@@ -59,7 +59,7 @@ def asked_since(
     """
     known = dict(_asked_in(then, scopes))
     for about, commit in _asked_in(file, scopes):
-        owner = _decision_about(about)
+        owner = decision_on(about)
         is_new = known.get(about) != commit or (file and (file.path, str(about)) in refused)
         if owner is not None and is_new:
             yield about, owner, commit
@@ -73,14 +73,6 @@ def _asked_in(
         named = at(document.body, "metadata", "annotations").get(RESTORE)
         if file is not None and isinstance(named, str) and named:
             yield key_of(file.path, document, scopes), named
-
-
-def _decision_about(key: ObjectKey) -> ObjectKey | None:
-    """Return what decisions about something that people wrote bear, `None` if none are made."""
-    if key[:2] in PLACED:
-        return key
-    decided = (dialect.view().outputs.decision_on(key) for dialect in DIALECTS)
-    return next((one for one in decided if one is not None), None)
 
 
 def unknown_commit(manifest: Manifest) -> Fault:
@@ -167,7 +159,5 @@ def _placed(owner: ObjectKey, outputs: Collection[Manifest]) -> Placed:
     dialect = dialect_of(owner.group)
     if dialect is None:
         return ()
-    kind, answers = dialect.parts.get(owner[:2], owner[:2]), dialect.view().outputs
-    parts = outputs_about(owner, (one for one in outputs if one.key[:2] == kind))
-    found: Mapping[str, int] = dict(pair for one in parts for pair in answers.clusters_in(one.body))
-    return tuple((ClusterName(name), found[name]) for name in sorted(found))
+    kind = dialect.parts.get(owner[:2], owner[:2])
+    return clusters_in(outputs_about(owner, (one for one in outputs if one.key[:2] == kind)))

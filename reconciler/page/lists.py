@@ -13,10 +13,10 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.fleet.placed_objects import DecidedObjects
 from reconciler.audit.fleet.trouble import SILENT, Trouble, is_well
 from reconciler.audit.fleet.usage import DECLARED, FOREMOST, Usage, amount_text, part_text
+from reconciler.core.dialects import decision_on
 from reconciler.manifests.selectors import parse_selector
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
-from reconciler.audit.fleet.placed import decision_on
-from reconciler.core.dialects import CLUSTERS, PLACED
+from reconciler.core.dialects import CLUSTERS, PLACED, decision_on
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.records import dataclass
@@ -106,7 +105,7 @@ def _matching(world: World, asked: Sequence[str]) -> Iterator[tuple[str, ObjectK
     decided = set()
     for key, manifest in world.inputs.items():
         if _says(key, manifest.origin.path, asked):
-            about = key if key[:2] in PLACED else decision_on(key)
+            about = decision_on(key)
             is_decided = about is not None and about in world.outputs
             decided |= {about} if is_decided else set()
             title = OBJECTS_TITLE if is_decided else REST_TITLE

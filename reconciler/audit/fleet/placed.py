@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
-from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.core.dialects import DIALECTS, clusters_in, decision_on, dialect_of
 from reconciler.core.own_outputs import own_outputs
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
-from reconciler.model.identity import ClusterName, ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.records import dataclass
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
@@ -37,14 +37,7 @@ def is_present(world: World, key: ObjectKey) -> bool:
 
 def decided_on(target: Reference) -> ObjectKey:
     """Return what decisions about a rebalancer's target bear: of a workload its binding."""
-    key = target.key
-    return key if (key.group, key.kind) in PLACED else decision_on(key) or key
-
-
-def decision_on(workload: ObjectKey) -> ObjectKey | None:
-    """Return what decisions about a workload bear, `None` if no API decides on workloads."""
-    candidates = (dialect.view().outputs.decision_on(workload) for dialect in DIALECTS)
-    return next((key for key in candidates if key is not None), None)
+    return decision_on(target.key) or target.key
 
 
 def workload_on(world: World, decision: ObjectKey) -> ObjectKey | None:
@@ -68,14 +61,7 @@ def placed_on(world: World, key: ObjectKey) -> Placed:
         world: Whose outputs are read.
         key: What decisions about the object bear.
     """
-    dialect = dialect_of(key.group)
-    if dialect is None:
-        return ()
-    view = dialect.view()
-    replicas = dict(
-        one for part in parts_of(world, key) for one in view.outputs.clusters_in(part.body)
-    )
-    return tuple((ClusterName(name), replicas[name]) for name in sorted(replicas))
+    return clusters_in(parts_of(world, key))
 
 
 def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:

@@ -3,9 +3,8 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
-from reconciler.core.dialects import KINDS, dialect_of
+from reconciler.core.dialects import KINDS, decision_on, dialect_of
 from reconciler.manifests.admission import (
     SUSPEND_REASON,
     SUSPEND_UNTIL,

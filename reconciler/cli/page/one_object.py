@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.audit.fleet.copies import CopiesOf
-from reconciler.audit.fleet.placed import decision_on, named, parts_of, placed_on
+from reconciler.audit.fleet.placed import named, parts_of, placed_on
 from reconciler.audit.fleet.problems import lacking_text
 from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.named_object import near, spelled
@@ -17,7 +17,7 @@ from reconciler.cli.event_reader import EventReader
 from reconciler.cli.page.views import ComingView, PageViews
 from reconciler.cli.printing import coming_cell
 from reconciler.cli.tables import Layout, rows_of, suspended_kinds, table_of
-from reconciler.core.dialects import KINDS, PLACED, dialect_of
+from reconciler.core.dialects import KINDS, decision_on, dialect_of
 from reconciler.core.own_outputs import own_outputs
 from reconciler.dialects.view import Report
 from reconciler.errors import UsageError
@@ -256,7 +256,7 @@ def manifest_view(views: "PageViews", key: "ObjectKey", at: str) -> ManifestView
         UsageError: There is no such object, or no such pass.
     """
     world = views.world
-    decided = key if key[:2] in PLACED else decision_on(key)
+    decided = decision_on(key)
     outputs = () if decided is None else parts_of(world, decided)
     own = world.outputs.get(decided or key)
     if key not in world.inputs and own is None and not outputs:

@@ -9,11 +9,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.audit.fleet.placed import decision_on
 from reconciler.audit.named_object import spelled
 from reconciler.audit.previews.preview import Preview, look_ahead
 from reconciler.audit.previews.wording import Heading
 from reconciler.cli.tables import typed_name
+from reconciler.core.dialects import PLACED, decision_on
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.library.fleet import FleetRepository, moment_of
 from reconciler.model.fields import bodies, mapping
@@ -91,7 +91,9 @@ def what_if_parts(world: "World", query: Mapping[str, str]) -> list[PagePart]:
             parts = [PagePart("moves", "plan.html", _simulated(world, asked, namespace))]
         except UsageError as error:
             problem = str(error)
-    placed = {key for key in world.inputs if decision_on(key) in world.outputs}
+    placed = {
+        key for key in world.inputs if key[:2] not in PLACED and decision_on(key) in world.outputs
+    }
     form = AskWhatIf(
         **asked,
         namespace=namespace,

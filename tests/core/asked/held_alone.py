@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.fleet.placed import decision_on, owner_of
+from reconciler.audit.fleet.placed import owner_of
 from reconciler.core.asked import AskedAlone
 from reconciler.core.changes import Outcome
-from reconciler.core.dialects import PLACED
+from reconciler.core.dialects import decision_on
 from reconciler.core.own_outputs import own_outputs
 from reconciler.core.reconcile import reconcile
 from reconciler.core.rounds import next_world
@@ -61,11 +61,8 @@ def decided_in(world: World) -> frozenset[ObjectKey]:
 
     def keys() -> Iterator[ObjectKey]:
         for key in (*world.inputs, *world.outputs):
-            if key[:2] in PLACED:
-                yield key
-            elif key.group not in world.known.groups:
-                found = decision_on(key)
-                yield from () if found is None else (found,)
+            found = decision_on(key)
+            yield from () if found is None else (found,)
 
     return frozenset(keys())
 
