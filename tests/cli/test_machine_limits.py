@@ -184,7 +184,7 @@ LOST = re.compile(
     r"Traceback \(most recent call last\):\n(?:  File \"<frozen runpy>\", .*\n)+"
     r"SystemError: .* (?:without exception|without setting an exception)(?: set)?\n"
 )
-"""What the interpreter says around our first line where it lost the exception for want of memory."""
+"""What the interpreter says around our first line where it lost an exception of memory."""
 NOT_SETTABLE = not_settable()
 
 pytestmark = pytest.mark.skipif(bool(NOT_SETTABLE), reason=f"not run: {NOT_SETTABLE}")
