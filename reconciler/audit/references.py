@@ -33,7 +33,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import parse_quantity
 from reconciler.model.records import dataclass
-from reconciler.model.settings import CONFIGURATION, settings_in
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.multicluster.cluster_profile import (
@@ -213,10 +213,23 @@ class CheckedInputs:
     not_selected: tuple[ObjectKey, ...]
 
 
+def not_to_be_checked(world: World) -> str:
+    """Return why references of a world say nothing, `""` if they can be checked.
+
+    What people mean follows from their settings, so without these there is no telling.
+    """
+    if not world.is_complete:
+        return "some files do not parse"
+    lacks_settings = not world.of_kind(*CONFIGURATION)
+    if lacks_settings and any(fault.path == CONFIGURATION_PATH for fault in world.faults):
+        return f"the settings in {CONFIGURATION_PATH} are not valid"
+    return ""
+
+
 def check_inputs(world: World) -> CheckedInputs:
     """Return what the files of people say of one another; a pass leaves them as they are."""
     referable = referable_in(world)
-    warnings = check_references(world, {}, referable) if world.is_complete else ()
+    warnings = check_references(world, {}, referable) if not not_to_be_checked(world) else ()
     return CheckedInputs(world.inputs, warnings, not_selected_in(referable))
 
 

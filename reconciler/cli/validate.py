@@ -7,7 +7,12 @@ from pathlib import Path
 import click
 
 from reconciler.audit.findings import Finding, count, finding_of
-from reconciler.audit.references import check_kinds, check_references, skipped_links
+from reconciler.audit.references import (
+    check_kinds,
+    check_references,
+    not_to_be_checked,
+    skipped_links,
+)
 from reconciler.audit.reports import FindingsReport, findings_json
 from reconciler.audit.workloads import check_workloads
 from reconciler.cli.options import Output, check_outputs, here
@@ -44,15 +49,15 @@ RECORDS = tuple(sorted(folder_of(*kind) for kind in RECORDED))
 class Checked:
     """What was read and what was found.
 
-    `unreadable` says that references were asked for and could not be checked, since a document
-    cannot be read and may be what they are looking for. `whole` is true if the whole root was asked
+    `unchecked` is why references that were asked for could not be checked: a document that cannot
+    be read may be what they are looking for. `whole` is true if the whole root was asked
     for, `named` if nothing but single files was. `skipped` are files that may hold manifests, but
     for their names.
     """
 
     inspections: tuple[FileValidation, ...]
     findings: tuple[Finding, ...]
-    unreadable: bool = False
+    unchecked: str = ""
     whole: bool = True
     named: bool = False
     skipped: tuple[str, ...] = ()
@@ -106,11 +111,11 @@ def check(
     findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
     texts = {file.path: file.data for file in inspections}
     findings += check_kinds(index.manifests, texts)
-    unreadable, whole_world = False, None
+    unchecked, whole_world = "", None
     if wanted:
         world = _world(index, source)
-        unreadable = not world.is_complete
-        if not unreadable:
+        unchecked = not_to_be_checked(world)
+        if not unchecked:
             with doing("Following references"):
                 findings += check_references(world, texts, foreseen=True)
             whole_world = world
@@ -121,7 +126,7 @@ def check(
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),
         findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
-        unreadable=unreadable,
+        unchecked=unchecked,
         named=bool(paths) and all(map(source.is_file, paths)),
         whole=whole,
         skipped=named.skipped,
@@ -257,8 +262,8 @@ def _print(checked: Checked, outputs: tuple[Output, ...], directory: Path, fail_
     ).clarified()
     for output in outputs:
         output.write(_writer(output.format)(report))
-    if checked.unreadable:
-        click.echo("cross-references skipped: some files do not parse", err=True)
+    if checked.unchecked:
+        click.echo(f"cross-references skipped: {checked.unchecked}", err=True)
     if checked.skipped:
         click.echo(skipped_text(checked.skipped), err=True)
     documents = sum(len(file.documents) for file in checked.inspections)

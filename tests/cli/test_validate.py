@@ -73,6 +73,29 @@ def test_reports_go_where_they_are_asked_for(
     assert "2 manifests valid, 1 fault, 2 warnings\n" == shown.err
 
 
+def test_without_valid_settings_references_are_not_checked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether a name leads nowhere follows from them, and the fault is what to mend first."""
+    assert "or one of member1" in shown_by_validate(capsys)
+
+    (folder / "reconciler.yaml").write_text(
+        "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
+        "metadata: {name: fleet}\nspec: {inventory: {projects: true}}\n"
+    )
+
+    said = shown_by_validate(capsys)
+    assert "or one of member1" not in said
+    assert "cross-references skipped: the settings in reconciler.yaml are not valid" in said
+
+
+def shown_by_validate(capsys: pytest.CaptureFixture[str]) -> str:
+    """Return all that the verb says."""
+    run(["validate"])
+    shown = capsys.readouterr()
+    return shown.out + shown.err
+
+
 def test_a_forge_is_told_paths_from_where_the_pipeline_runs(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
