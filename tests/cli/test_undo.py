@@ -357,6 +357,23 @@ def test_a_file_that_was_renamed_and_edited_comes_back_under_its_name(
     assert (fleet.checkout.folder / "web.yaml").exists()
 
 
+def test_a_rename_is_not_undone_by_half(tmp_path: Path, capsys: Capsys) -> None:
+    """Where the new file was edited again it stays, and the old one does not come back."""
+    fleet = Fleet(tmp_path / "fleet", None)
+    renamed = {"web.yaml": None, "moved.yaml": text(deployment("web", replicas=1))}
+    edited = {**renamed, **EDITS["policy"]}
+    commit(fleet.checkout, edited, "Rename and scale")
+    decision = fleet.decide()
+    again = {"moved.yaml": (fleet.checkout.folder / "moved.yaml").read_text() + "# ours\n"}
+    commit(fleet.checkout, again, "Say whose it is")
+
+    _, out, _ = answer(fleet.checkout, capsys, "undo", decision)
+
+    assert "moved.yaml stays: it was edited again later (--also)\n" in out
+    assert "web.yaml stays: its objects moved from or to moved.yaml, which stays\n" in out
+    assert not (fleet.checkout.folder / "web.yaml").exists()
+
+
 def test_what_stands_in_a_list_asks_to_be_restored_as_well(tmp_path: Path) -> None:
     """Each item by an annotation of its own, and the next pass restores it."""
     fleet = Fleet(tmp_path / "fleet", "outputs")

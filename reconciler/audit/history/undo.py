@@ -8,7 +8,7 @@ failure, a score or time has caused cannot be undone by files, and says what to 
 changed again later is somebody's, and stays unless it is asked for.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.audit.fleet.placed import named, owner_of, placed_on
@@ -228,6 +228,8 @@ def _undo_of_pass(
         causes |= {path: computed.edits[path] for path in others}
     causes = _with_homes(causes, computed, revisions)
     files, later = _restored(causes, computed.inputs, head, revisions, also=also)
+    if later and files:
+        later += _without_halves(files, later, _moved_between(computed, revisions))
     gone = _gone(undone, files, computed, now, revisions)
     stays += [NotUndone(one.subject, "no file has it any more") for one in gone]
     undone = [one for one in undone if one not in gone]
@@ -260,18 +262,39 @@ def _with_homes(
     """
     if causes.keys() >= computed.edits.keys():
         return causes
-    present = computed.run.world.inputs
-    moved = {
-        frozenset((manifest.origin.path, present[key].origin.path))
-        for key, manifest in _inputs_before(computed, revisions).items()
-        if key in present and manifest.origin.path != present[key].origin.path
-    }
+    moved = _moved_between(computed, revisions)
     homes = dict(causes)
     while True:
         near = {path for pair in moved if pair & homes.keys() for path in pair - homes.keys()}
         if not (more := near & computed.edits.keys()):
             return homes
         homes |= {path: computed.edits[path] for path in more}
+
+
+def _moved_between(computed: _Pass, revisions: Revisions) -> Sequence[frozenset[str]]:
+    """Return the pairs of files between which objects moved by the edits that a pass took."""
+    present = computed.run.world.inputs
+    pairs = {
+        frozenset((manifest.origin.path, present[key].origin.path))
+        for key, manifest in _inputs_before(computed, revisions).items()
+        if key in present and manifest.origin.path != present[key].origin.path
+    }
+    return sorted(pairs, key=sorted)
+
+
+def _without_halves(
+    files: dict[str, str | None], later: Iterable[NotUndone], moved: Sequence[frozenset[str]]
+) -> list[NotUndone]:
+    """Take files out whose objects moved from or to one that stays; return what stays with it."""
+    stays = {one.subject for one in later}
+    halves: list[NotUndone] = []
+    while half := next((pair for pair in moved if pair & stays and pair & files.keys()), None):
+        [path] = half & files.keys()
+        [other] = half - {path}
+        del files[path]
+        stays.add(path)
+        halves.append(NotUndone(path, f"its objects moved from or to {other}, which stays"))
+    return halves
 
 
 def _gone(
