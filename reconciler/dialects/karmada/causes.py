@@ -210,11 +210,11 @@ def _of_quotas(draft: Draft, around: Surroundings) -> Iterator[BindingDifference
     earlier = around.refusal_before
     keys = () if earlier is None else earlier.keys
     edited = tuple(key for key in keys if key.namespace == draft.key.namespace)
-    known = refused_before(draft.status())
+    refused = refused_before(draft.status())
     if earlier is not None and edited:
         refusal = earlier()
-    elif known:
-        refusal = refusing_always(known)
+    elif refused:
+        refusal = refusing_always(refused)
     else:
         return
 

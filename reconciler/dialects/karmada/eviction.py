@@ -91,15 +91,15 @@ def assess_tasks(
         return GracefulEviction(tasks=binding.tasks)
     healthy = is_settled(binding)
     seen = healthy and (reported is None or is_settled(binding._replace(health=reported)))
-    kept = tuple(
+    tasks_left = tuple(
         begun(task, now)
         for task in binding.tasks
         if task.creation_timestamp is None
         or _stays(task, now, timeout, healthy=seen if task.carried_labels else healthy)
     )
-    ends = tuple(_ends(kept, timeout))
+    ends = tuple(_ends(tasks_left, timeout))
     return GracefulEviction(
-        tasks=kept,
+        tasks=tasks_left,
         expires_at=earliest(*(end for _, end in ends)),
         ends=tuple((task, add(max(end, now))) for task, end in ends),
     )
@@ -122,7 +122,9 @@ def keep_unreplaced(
     Source: ours; upstream removes the copy when its time is over (karmada#5803).
     """
     staying = {task.from_cluster: task for task in found.tasks}
-    left = (missing or 0) - sum(task.replicas or 0 for task in found.tasks if not task.directly)
+    uncovered = (missing or 0) - sum(
+        task.replicas or 0 for task in found.tasks if not task.directly
+    )
     result, news = [], []
     for task in tasks:
         if task.from_cluster in staying:
@@ -132,8 +134,8 @@ def keep_unreplaced(
             continue
         had = task.replicas or 0
         whole = missing is None or (task.kept and not arrived)
-        count = had if whole else max(0, min(had, left))
-        left -= count
+        count = had if whole else max(0, min(had, uncovered))
+        uncovered -= count
         if whole or count:
             result.append(kept_task(task, count))
             news += [] if task.kept else [result[-1]]
@@ -296,7 +298,7 @@ def detect_failing(
     `detectFailure`, `evictBinding`. Upstream keeps the moments in memory, here they outlive a
     restart.
     """
-    known = read_moments(annotation)
+    recorded = read_moments(annotation)
     evicting = {task.from_cluster for task in binding.tasks}
     since: dict[str, str] = {}
     overdue: dict[ClusterName, str] = {}
@@ -304,10 +306,10 @@ def detect_failing(
     for name in sorted(name for name, _ in binding.clusters if name not in evicting):
         health = reports.health(name)
         if health is not Health.UNHEALTHY:
-            if name in known and health is not Health.HEALTHY:
-                since[name] = known[name]
+            if name in recorded and health is not Health.HEALTHY:
+                since[name] = recorded[name]
             continue
-        moment = known.get(name) or str(stamp(now))
+        moment = recorded.get(name) or str(stamp(now))
         ends = add(parse_moment(moment), span(seconds=behavior.toleration_seconds))
         if now > ends:
             overdue[name] = moment

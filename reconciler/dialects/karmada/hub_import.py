@@ -107,21 +107,21 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
     """
     works = works_by_binding(live)
     outputs: dict[ObjectKey, Body] = {}
-    left: dict[ObjectKey, str] = {}
+    refused: dict[ObjectKey, str] = {}
     lacking: dict[ObjectKey, ObjectKey] = {}
     for key, body in live.items():
         if key.group != WORK_GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
             continue
         workload = workload_key(body)
         if decode_metadata(body).deleting:
-            left[key] = "it is being deleted"
+            refused[key] = "it is being deleted"
         elif workload not in world.inputs:
             lacking[key] = workload
         else:
             template = template_of(world.inputs[workload])
             marks = marks_of(works.get(key, ()), template, decode_spec(body))
             outputs[key] = _binding(key, body, workload, marks)
-    return Adopted(outputs=outputs, left=left, lacking=lacking)
+    return Adopted(outputs=outputs, left=refused, lacking=lacking)
 
 
 def _healthy_since(status: BindingStatus) -> dict[str, str]:
@@ -143,9 +143,9 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey, marks: HubMarks) -
         uid=spec.resource.uid or uid_of(workload), resource_version=""
     )
     annotations[DECISION_DIGEST] = digest_of(spec.placed, resource)
-    known = _healthy_since(status)
-    if known:
-        annotations[PLACED_AT] = write_note(known)
+    healthy_since = _healthy_since(status)
+    if healthy_since:
+        annotations[PLACED_AT] = write_note(healthy_since)
     annotations |= {name: value for name, value in encode_marks(marks).items() if value}
     kept = BindingMetadata(
         namespace=key.namespace,
@@ -165,8 +165,8 @@ def _claim(metadata: BindingMetadata) -> Mapping[str, str]:
     if policy is None:
         return {}
     label = POLICY_ID if policy.namespace else CLUSTER_POLICY_ID
-    known = metadata.label(label)
-    return {label: known if is_label_value(known) else uid_of(policy)}
+    recorded = metadata.label(label)
+    return {label: recorded if is_label_value(recorded) else uid_of(policy)}
 
 
 WORK = (WORK_GROUP, "Work")
@@ -174,13 +174,13 @@ WORK = (WORK_GROUP, "Work")
 
 def works_by_binding(live: Mapping[ObjectKey, Body]) -> Mapping[ObjectKey, list[Body]]:
     """Return the live Works by the binding that they name; those that are going are left out."""
-    found: dict[ObjectKey, list[Body]] = {}
+    works: dict[ObjectKey, list[Body]] = {}
     for key, body in live.items():
         if key[:2] == WORK and at(body, "metadata").get("deletionTimestamp") is None:
             binding = _binding_of(body)
             if binding is not None:
-                found.setdefault(binding, []).append(body)
-    return found
+                works.setdefault(binding, []).append(body)
+    return works
 
 
 def _binding_of(work: Body) -> ObjectKey | None:
@@ -205,11 +205,11 @@ def marks_of(works: Iterable[Body], template: Template, binding: BindingSpec) ->
         template: Its workload, as it is in the repository: the generation is that of this content.
         binding: Says on which clusters it is.
     """
-    listed, kept = list(works), kept_clusters(binding)
+    listed, clusters = list(works), kept_clusters(binding)
     ids = {
         cluster: value
         for cluster, value in map(_id_of, listed)
-        if value and is_label_value(value) and cluster in kept
+        if value and is_label_value(value) and cluster in clusters
     }
     generation = max(chain.from_iterable(map(_generations, listed)), default=0)
     return HubMarks(
@@ -280,11 +280,11 @@ def _requested(pods: Iterable[Body]) -> dict[str, str]:
 
 
 def _total(amounts: Iterable[Mapping[str, Quantity]]) -> dict[str, Quantity]:
-    found: dict[str, Quantity] = {}
+    total: dict[str, Quantity] = {}
     for one in amounts:
         for name, amount in one.items():
-            found[name] = Quantity(found.get(name, 0) + amount)
-    return found
+            total[name] = Quantity(total.get(name, 0) + amount)
+    return total
 
 
 def _written(amounts: Mapping[str, Quantity]) -> dict[str, str]:
@@ -320,7 +320,7 @@ IDENTIFIER = ("group", "kind", "name", "namespace", "ordinal", "resource", "vers
 
 def _counted(work: Body) -> Body:
     status = mapping(work, "status")
-    found = {
+    fields = {
         "conditions": counted_conditions(status),
         "manifestStatuses": [_manifest(one) for one in bodies(status, "manifestStatuses")],
     }
@@ -329,20 +329,20 @@ def _counted(work: Body) -> Body:
         "kind": work["kind"],
         "metadata": counted_metadata(work, labels=(), annotations=()),
         "spec": {"workload": {"manifests": counted_manifests(work)}},
-        "status": {name: one for name, one in found.items() if one},
+        "status": {name: one for name, one in fields.items() if one},
     }
 
 
 def _manifest(one: Body) -> Body:
     named, status = mapping(one, "identifier"), mapping(one, "status")
-    kept = {name: status[name] for name in sorted(status) if name != "conditions"}
-    told = counted_conditions(status) if keeps_conditions(_versioned(named)) else ()
-    if told:
-        kept["conditions"] = told
+    fields = {name: status[name] for name in sorted(status) if name != "conditions"}
+    conditions = counted_conditions(status) if keeps_conditions(_versioned(named)) else ()
+    if conditions:
+        fields["conditions"] = conditions
     return {
         **({"health": one["health"]} if "health" in one else {}),
         "identifier": {name: named[name] for name in IDENTIFIER if name in named},
-        **({"status": kept} if kept else {}),
+        **({"status": fields} if fields else {}),
     }
 
 
@@ -421,18 +421,18 @@ def _is_enabled(name: str, listed: Sequence[str]) -> bool:
 
     Source: karmada@f8fdd02 pkg/controllers/context/context.go `IsControllerEnabled`.
     """
-    said = next((word for word in listed if word in (name, f"-{name}")), None)
-    return "*" in listed if said is None else said == name
+    entry = next((word for word in listed if word in (name, f"-{name}")), None)
+    return "*" in listed if entry is None else entry == name
 
 
 def _kept(hub: LiveHub) -> SwitchStep:
     """Return whether objects stay in clusters when their Work or binding goes."""
     if hub.by_agents:
         return SwitchStep(name="keep", state=StepState.DONE)
-    found = hub.of_kind(WORK_GROUP, BINDING, CLUSTER_BINDING, WORK_KIND)
-    left = [key for key, body in found.items() if not keeps_objects(body)]
-    by_policy = any(key.kind != WORK_KIND for key in left)
-    return settled("keep", left, PRESERVE if by_policy else PRESERVE_WORKS)
+    objects = hub.of_kind(WORK_GROUP, BINDING, CLUSTER_BINDING, WORK_KIND)
+    unkept = [key for key, body in objects.items() if not keeps_objects(body)]
+    by_policy = any(key.kind != WORK_KIND for key in unkept)
+    return settled("keep", unkept, PRESERVE if by_policy else PRESERVE_WORKS)
 
 
 def _dispatched(hub: LiveHub) -> Iterator[ObjectKey]:

@@ -70,8 +70,8 @@ def _room(body: Body) -> Room | None:
     taken = [amounts(summary, name) or {} for name in ("allocated", "allocating")]
     available = {}
     for name, text in allocatable.items():
-        left = parse_quantity(text) - sum(parse_quantity(one.get(name, "0")) for one in taken)
-        available[name] = canonical_like(Quantity(max(0, left)), text)
+        amount = parse_quantity(text) - sum(parse_quantity(one.get(name, "0")) for one in taken)
+        available[name] = canonical_like(Quantity(max(0, amount)), text)
     return Room(None, allocatable, available)
 
 

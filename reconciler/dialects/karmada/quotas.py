@@ -84,10 +84,10 @@ def nothing_refused(_namespace: str, _had: BindingSpec, _wants: BindingSpec) -> 
 
 def by_namespace(quotas: Iterable[Quota]) -> QuotasOf:
     """Return quotas, sorted, by namespace."""
-    found: dict[str, list[Quota]] = {}
+    in_namespace: dict[str, list[Quota]] = {}
     for quota in quotas:
-        found.setdefault(quota.key.namespace, []).append(quota)
-    return found
+        in_namespace.setdefault(quota.key.namespace, []).append(quota)
+    return in_namespace
 
 
 def quota_question(namespace: str) -> Question:
@@ -154,12 +154,12 @@ def _exceeded(quota: Quota, used: Resources) -> str:
     for name in sorted(quota.overall):
         total = Quantity(used.get(name, 0))
         if total > quota.overall[name]:
-            found = (
+            excess = (
                 f"FederatedResourceQuota({quota.key.namespace}/{quota.key.name}) exceeded for "
                 f"resource {name}: requested sum {canonical_amount(name, total)}, "
                 f"limit {quota.limits[name]}."
             )
-            return DENIED.format(found)
+            return DENIED.format(excess)
     return ""
 
 
@@ -179,7 +179,7 @@ def quota_files(
         copies: What clusters report.
         clusters: All there are.
     """
-    found: dict[ObjectKey, Body] = {}
+    files: dict[ObjectKey, Body] = {}
     for quota in quotas:
         reported = tuple(_reported(quota, copies, clusters))
         status = QuotaStatus(
@@ -189,8 +189,8 @@ def quota_files(
         )
         key, present = quota.key, world.outputs.get(quota.key)
         body = encode_quota_status(key, text(world.inputs[key].body, "apiVersion"), status)
-        found[key] = keep_present(body, None if present is None else present.body)
-    return found
+        files[key] = keep_present(body, None if present is None else present.body)
+    return files
 
 
 def _reported(
@@ -204,11 +204,11 @@ def _reported(
     there = set(clusters)
     for cluster in sorted(quota.assignments):
         report = copies.of(quota.copy, cluster) if cluster in there else None
-        found = (
+        statuses = (
             None if report is None or not report.applied else reported_quota(cluster, report.body)
         )
-        if found is not None:
-            yield found
+        if statuses is not None:
+            yield statuses
 
 
 def _sum_of(reported: tuple[ClusterQuotaStatus, ...]) -> Limits:
@@ -232,9 +232,11 @@ def _used_of(quota: Quota, used: Mapping[str, Resources]) -> Limits:
     federated_resource_quota_enforcement_controller.go `calculateUsedWithResourceBinding`,
     `filterResourceListByOverall`.
     """
-    found = used.get(quota.key.namespace, {})
+    used_here = used.get(quota.key.namespace, {})
     return {
-        name: canonical_amount(name, found[name]) for name in sorted(quota.overall) if name in found
+        name: canonical_amount(name, used_here[name])
+        for name in sorted(quota.overall)
+        if name in used_here
     }
 
 
@@ -304,10 +306,10 @@ def usage_in(binding: Body) -> Resources:
 
 def moved(total: Resources, before: Resources, now: Resources) -> Resources:
     """Return a sum in which one part is another now; what comes to nothing is left out."""
-    found = dict(total)
+    resources = dict(total)
     for name in {*before, *now}:
-        found[name] = Quantity(found.get(name, 0) + now.get(name, 0) - before.get(name, 0))
-    return {name: amount for name, amount in found.items() if amount}
+        resources[name] = Quantity(resources.get(name, 0) + now.get(name, 0) - before.get(name, 0))
+    return {name: amount for name, amount in resources.items() if amount}
 
 
 @dataclass(slots=True, eq=False)

@@ -486,8 +486,10 @@ def with_scheduling(spec: BindingSpec, *, suspended: bool) -> BindingSpec:
     """Return a spec whose scheduling is suspended, or is not."""
     if spec.suspension is None and not suspended:
         return spec
-    kept = {name: value for name, value in (spec.suspension or {}).items() if name != "scheduling"}
-    wanted: Body = {**kept, "scheduling": True} if suspended else kept
+    suspension = {
+        name: value for name, value in (spec.suspension or {}).items() if name != "scheduling"
+    }
+    wanted: Body = {**suspension, "scheduling": True} if suspended else suspension
     return spec._replace(suspension=wanted or None)
 
 
@@ -602,22 +604,22 @@ class Behavior:
 
 def decode_behavior(failover: Body | None) -> Behavior | None:
     """Return the application failover of a binding's failover, `None` if it has none."""
-    found = mapping_or_none(failover or {}, "application")
-    if found is None:
+    application = mapping_or_none(failover or {}, "application")
+    if application is None:
         return None
-    seconds = number_or_none(mapping(found, "decisionConditions"), "tolerationSeconds")
+    seconds = number_or_none(mapping(application, "decisionConditions"), "tolerationSeconds")
     return Behavior(
         toleration_seconds=TOLERATION_SECONDS if seconds is None else seconds,
-        purge_mode=text(found, "purgeMode") or "Gracefully",
-        grace_period_seconds=number_or_none(found, "gracePeriodSeconds"),
-        state_rules=_state_rules(found),
+        purge_mode=text(application, "purgeMode") or "Gracefully",
+        grace_period_seconds=number_or_none(application, "gracePeriodSeconds"),
+        state_rules=_state_rules(application),
     )
 
 
 def cluster_purge_mode(failover: Body | None) -> str | None:
     """Return failover.cluster.purgeMode, `""` if not named; `None` without failover.cluster."""
-    found = mapping_or_none(failover or {}, "cluster")
-    return None if found is None else text(found, "purgeMode")
+    cluster = mapping_or_none(failover or {}, "cluster")
+    return None if cluster is None else text(cluster, "purgeMode")
 
 
 def cluster_state_rules(failover: Body | None) -> StateRules:

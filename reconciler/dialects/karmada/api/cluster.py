@@ -326,7 +326,7 @@ class Members:
         for position, view in enumerate(self.views):
             for zone in view.zones:
                 zones.setdefault(zone, []).append(position)
-        return {zone: mask_of(found) for zone, found in zones.items()}
+        return {zone: mask_of(members) for zone, members in zones.items()}
 
     @cached_property
     def zoned(self) -> Mask:
@@ -351,11 +351,11 @@ class Members:
     @cached_property
     def no_execute(self) -> Mask:
         """Those with a taint of that effect."""
-        found = 0
+        mask = 0
         for taints, clusters in self.fleet.by_taints.items():
             if any(taint.effect is TaintEffect.NO_EXECUTE for taint in taints):
-                found |= clusters
-        return Mask(found)
+                mask |= clusters
+        return Mask(mask)
 
     @cached_property
     def departed(self) -> Mask:

@@ -55,9 +55,9 @@ def _sync_mode(spec: Body) -> Iterator[Violation]:
     """Either the control plane pushes, or the cluster pulls."""
     mode = text(spec, "syncMode")
     if mode not in SYNC_MODES:
-        known = ", ".join(SYNC_MODES)
-        message = f"the mode {shown(mode)} must be one of {known}"
-        yield Violation("/spec/syncMode", "cluster-sync-mode", message, known)
+        modes = ", ".join(SYNC_MODES)
+        message = f"the mode {shown(mode)} must be one of {modes}"
+        yield Violation("/spec/syncMode", "cluster-sync-mode", message, modes)
 
 
 def _addresses(spec: Body) -> Iterator[Violation]:
@@ -203,10 +203,10 @@ class _Url:
         rest, _, self.fragment = address.partition("#")
         if _CONTROL.search(address) or _BAD_ESCAPE.search(rest.partition("?")[0]):
             raise ValueError
-        found = _SCHEME.match(rest)
-        self.scheme = found[1].lower() if found else ""
-        rest, _, self.query = rest[found.end() if found else 0 :].partition("?")
-        if not found and ":" in rest.partition("/")[0]:
+        scheme = _SCHEME.match(rest)
+        self.scheme = scheme[1].lower() if scheme else ""
+        rest, _, self.query = rest[scheme.end() if scheme else 0 :].partition("?")
+        if not scheme and ":" in rest.partition("/")[0]:
             raise ValueError
         self.user, self.host = False, ""
         if rest.startswith("//"):
@@ -288,8 +288,8 @@ def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
     Source: karmada@f8fdd02 pkg/apis/cluster/mutation/mutation.go
     `StandardizeClusterResourceModels`.
     """
-    told: list[Body] = [{"ranges": None, **model} for model in models]
-    ordered = sorted(told, key=lambda model: number(model, "grade"))
+    models_by_grade: list[Body] = [{"ranges": None, **model} for model in models]
+    ordered = sorted(models_by_grade, key=lambda model: number(model, "grade"))
     if ordered:
         ordered[0] = _with(ordered[0], "min", "0")
         ordered[-1] = _with(ordered[-1], "max", str(MAX_VALUE))

@@ -70,10 +70,10 @@ def _changed(
     taints: Sequence[Body], added: Body, *, add: Sequence[str] = (), drop: Sequence[str] = ()
 ) -> tuple[Body, ...]:
     """Return taints without some keys, and with others, all of them NoSchedule."""
-    kept = [one for one in taints if not (_is_ours(one) and text(one, "key") in drop)]
-    known = {text(one, "key") for one in kept if _is_ours(one)}
-    came = ({"key": key, "effect": NO_SCHEDULE, **added} for key in add if key not in known)
-    return (*kept, *came)
+    staying = [one for one in taints if not (_is_ours(one) and text(one, "key") in drop)]
+    present = {text(one, "key") for one in staying if _is_ours(one)}
+    came = ({"key": key, "effect": NO_SCHEDULE, **added} for key in add if key not in present)
+    return (*staying, *came)
 
 
 def _is_ours(taint: Body) -> bool:
@@ -97,12 +97,12 @@ class ConditionMatch:
         Of several conditions of one type any will do for In, and for NotIn the last one decides.
         A type that the cluster lacks never matches, nor does an operator that there is not.
         """
-        found = [text(one, "status") for one in conditions if text(one, "type") == self.type]
-        if not found:
+        statuses = [text(one, "status") for one in conditions if text(one, "type") == self.type]
+        if not statuses:
             return False
         if self.operator == "In":
-            return any(status in self.statuses for status in found)
-        return self.operator == "NotIn" and found[-1] not in self.statuses
+            return any(status in self.statuses for status in statuses)
+        return self.operator == "NotIn" and statuses[-1] not in self.statuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +161,18 @@ def taints_by_policies(
 
     Source: karmada@f8fdd02 pkg/controllers/taint/clustertaintpolicy_controller.go.
     """
-    found = list(taints)
+    result = list(taints)
     for policy in filter(targets, policies):
         if _all_hold(policy.add_on, conditions):
             for taint in policy.taints:
-                if all(_pair(one) != _pair(taint) for one in found):
-                    found.append({**taint, **added})
+                if all(_pair(one) != _pair(taint) for one in result):
+                    result.append({**taint, **added})
         if _all_hold(policy.remove_on, conditions):
             for taint in policy.taints:
-                gone = next((n for n, one in enumerate(found) if _pair(one) == _pair(taint)), None)
+                gone = next((n for n, one in enumerate(result) if _pair(one) == _pair(taint)), None)
                 if gone is not None:
-                    del found[gone]
-    return tuple(found)
+                    del result[gone]
+    return tuple(result)
 
 
 def _all_hold(matches: Sequence[ConditionMatch], conditions: Sequence[Body]) -> bool:
@@ -209,8 +209,8 @@ class KeptTaints:
     def applied_to(self, written: Iterable[Body]) -> tuple[Body, ...]:
         """Return the taints that people wrote as policies left them."""
         stay = [one for one in written if taint_id(one) not in self.removed]
-        known = set(map(taint_id, stay))
-        return (*stay, *(one for one in self.added if taint_id(one) not in known))
+        present = set(map(taint_id, stay))
+        return (*stay, *(one for one in self.added if taint_id(one) not in present))
 
     def of(self, written: Iterable[Body]) -> "KeptTaints":
         """Return the same without what people took away by themselves."""
@@ -232,9 +232,9 @@ def decode_kept(record: Body | None) -> KeptTaints:
 
 def encode_kept(kept: KeptTaints) -> dict[str, str]:
     """Return the annotation, none for nothing."""
-    told = {"added": list(kept.added), "removed": sorted(kept.removed)}
-    found = {name: value for name, value in told.items() if value}
-    return {POLICY_TAINTS: write_note(found)} if found else {}
+    lists = {"added": list(kept.added), "removed": sorted(kept.removed)}
+    annotations = {name: value for name, value in lists.items() if value}
+    return {POLICY_TAINTS: write_note(annotations)} if annotations else {}
 
 
 def after_policies(kept: KeptTaints, before: Sequence[Body], after: Sequence[Body]) -> KeptTaints:
@@ -281,8 +281,8 @@ def admit_cluster(
     written = bodies(mapping(manifest.body, "spec"), "taints")
     added_at = first_seen(written, output, now)
     kept = decode_kept(present)
-    known = kept.applied_to(dated(written, added_at))
-    before = _following(manifest.body, known, failover)
+    applied = kept.applied_to(dated(written, added_at))
+    before = _following(manifest.body, applied, failover)
     taints, kept = _by_policies(manifest.body, before, kept, policies, now, declared=declared)
     view = decode_cluster({**manifest.body, "spec": {**spec, "taints": taints}}, declared=declared)
     notes = encode_kept(kept.of(written))
@@ -342,11 +342,11 @@ def _following(
         return tuple(taints)
     conditions = bodies(status, "conditions")
     deleting = bool(text(mapping(body, "metadata"), "deletionTimestamp"))
-    found = taints_by_condition((), conditions, deleting=deleting, added={})
+    by_condition = taints_by_condition((), conditions, deleting=deleting, added={})
     since = next((text(one, "lastTransitionTime") for one in conditions if _is_ready(one)), "")
-    evicting = ({**one, "effect": "NoExecute", "timeAdded": since} for one in found)
+    evicting = ({**one, "effect": "NoExecute", "timeAdded": since} for one in by_condition)
     ids = set(map(taint_id, taints))
-    derived = (*found, *(evicting if failover and since else ()))
+    derived = (*by_condition, *(evicting if failover and since else ()))
     return (*taints, *(one for one in derived if taint_id(one) not in ids))
 
 

@@ -167,9 +167,9 @@ def explain_json_error(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _explain_literal(text: str, literal: str) -> str:
-    for found, expected in zip(text, literal, strict=False):
-        if found != expected:
-            return f"invalid character '{found}' in literal {literal} (expecting '{expected}')"
+    for actual, expected in zip(text, literal, strict=False):
+        if actual != expected:
+            return f"invalid character '{actual}' in literal {literal} (expecting '{expected}')"
     return _END
 
 

@@ -170,7 +170,7 @@ def mutated_override(body: Body) -> Body:
         "resourceSelectors": [_selector(one, own) for one in bodies(spec, "resourceSelectors")],
         "overrideRules": [_default_rule(rule) for rule in bodies(spec, "overrideRules")],
     }
-    written: dict[str, object] = {name: found for name, found in lists.items() if found}
+    written: dict[str, object] = {name: entries for name, entries in lists.items() if entries}
     target = mapping_or_none(spec, "targetCluster")
     if target is not None:
         written["targetCluster"] = _target(target)
@@ -178,8 +178,8 @@ def mutated_override(body: Body) -> Body:
 
 
 def _selector(selector: Body, own: str) -> Body:
-    told = {name: one for name, one in selector.items() if one not in (None, "")}
-    return {"apiVersion": "", "kind": "", "namespace": own, **told}
+    fields = {name: one for name, one in selector.items() if one not in (None, "")}
+    return {"apiVersion": "", "kind": "", "namespace": own, **fields}
 
 
 def _default_rule(rule: Body) -> Body:
@@ -199,24 +199,24 @@ def _overriders(overriders: Body) -> Body:
         for name in CHANGES
         if name in overriders
     }
-    return {name: found for name, found in lists.items() if found}
+    return {name: entries for name, entries in lists.items() if entries}
 
 
 def _change(name: str, change: Body) -> Body:
     """Return one change as Go writes it."""
     optional = ("value",) if name in ("imageOverrider", "commandOverrider", "argsOverrider") else ()
-    told = {
+    fields = {
         field: one
         for field, one in change.items()
         if not (field in (*optional, "json", "yaml", "predicate") and one in (None, "", []))
     }
     for field in ("json", "yaml"):
-        if field in told and name == "fieldOverrider":
-            told[field] = [{**_IN_TEXT, **one} for one in bodies(told, field)]
-    predicate = mapping_or_none(told, "predicate")
+        if field in fields and name == "fieldOverrider":
+            fields[field] = [{**_IN_TEXT, **one} for one in bodies(fields, field)]
+    predicate = mapping_or_none(fields, "predicate")
     if predicate is not None:
-        told["predicate"] = {"path": "", **predicate}
-    return {**CHANGES[name], **told}
+        fields["predicate"] = {"path": "", **predicate}
+    return {**CHANGES[name], **fields}
 
 
 FIELD_KEYS = ("provider", "region", "zone")
@@ -232,13 +232,13 @@ def refuse_field_selector(affinity: Body, at: str) -> Iterator[Violation]:
     expressions = bodies(mapping(affinity, "fieldSelector"), "matchExpressions")
     for position, expression in enumerate(expressions):
         where = f"{at}/fieldSelector/matchExpressions/{position}"
-        for name, known in (("key", FIELD_KEYS), ("operator", FIELD_OPERATORS)):
-            if text(expression, name) not in known:
+        for name, allowed in (("key", FIELD_KEYS), ("operator", FIELD_OPERATORS)):
+            if text(expression, name) not in allowed:
                 yield Violation(
                     f"{where}/{name}",
                     f"policy-field-{name}",
-                    f"{shown(text(expression, name))} must be one of {', '.join(known)}",
-                    ", ".join(known),
+                    f"{shown(text(expression, name))} must be one of {', '.join(allowed)}",
+                    ", ".join(allowed),
                 )
 
 

@@ -340,20 +340,20 @@ def _without_empty(body: Body) -> Body:
 
     The applied placement lacks it, too, so one that kept it would count as changed forever.
     """
-    kept: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name, value in body.items():
         if isinstance(value, str):  # most are, so they come first
             if value or name in WRITTEN:
-                kept[name] = value
+                fields[name] = value
         elif isinstance(value, list | tuple):
             if value:
-                kept[name] = [_without_empty(v) if isinstance(v, Mapping) else v for v in value]
+                fields[name] = [_without_empty(v) if isinstance(v, Mapping) else v for v in value]
         elif type(value) is dict or isinstance(value, Mapping):  # the first is faster
             if value or name != "matchLabels":  # all else is behind a pointer, which Go keeps
-                kept[name] = _without_empty(value)
+                fields[name] = _without_empty(value)
         elif not _is_zero(name, value):
-            kept[name] = value
-    return kept
+            fields[name] = value
+    return fields
 
 
 def _is_zero(name: str, value: object) -> bool:

@@ -110,8 +110,8 @@ class HubMarks:
 
         Source: karmada@f8fdd02 pkg/webhook/work/mutating.go, which draws it at random.
         """
-        known = self.work_ids.get(cluster)
-        return known or uid_of(ObjectKey(WORK_GROUP, "Work", execution_namespace(cluster), name))
+        recorded = self.work_ids.get(cluster)
+        return recorded or uid_of(ObjectKey(WORK_GROUP, "Work", execution_namespace(cluster), name))
 
 
 NO_MARKS = HubMarks()
@@ -122,11 +122,11 @@ def decode_marks(metadata: BindingMetadata) -> HubMarks:
     ids, counted = metadata.note(WORK_IDS), metadata.note(TEMPLATE_GENERATION)
     if not ids and not counted:
         return NO_MARKS
-    found, known = read_note(counted), _ids_in(read_note(ids))
-    generation, digest = found.get("generation"), found.get("digest")
+    generations, recorded = read_note(counted), _ids_in(read_note(ids))
+    generation, digest = generations.get("generation"), generations.get("digest")
     if isinstance(generation, int) and generation is not True and isinstance(digest, str):
-        return HubMarks(work_ids=known, generation=generation, digest=digest)
-    return HubMarks(work_ids=known)
+        return HubMarks(work_ids=recorded, generation=generation, digest=digest)
+    return HubMarks(work_ids=recorded)
 
 
 def _ids_in(note: Mapping[str, object]) -> Mapping[str, str]:
@@ -157,8 +157,8 @@ def kept_marks(
     """
     ids = metadata.note(WORK_IDS)
     if ids:
-        known, there = _ids_in(read_note(ids)), clusters()
-        stay = {name: value for name, value in known.items() if name in there}
+        recorded, there = _ids_in(read_note(ids)), clusters()
+        stay = {name: value for name, value in recorded.items() if name in there}
         ids = write_note(stay) if stay else ""
     return {WORK_IDS: ids, TEMPLATE_GENERATION: metadata.note(TEMPLATE_GENERATION)}
 
@@ -170,8 +170,8 @@ def permanent_id(metadata: BindingMetadata) -> str:
 
 def kept_ids(metadata: BindingMetadata) -> dict[str, str]:
     """Return the labels with the id of a hub."""
-    found = ((name, metadata.label(name)) for name in BINDING_IDS)
-    return {name: value for name, value in found if value and is_label_value(value)}
+    labels = ((name, metadata.label(name)) for name in BINDING_IDS)
+    return {name: value for name, value in labels if value and is_label_value(value)}
 
 
 Versioned = tuple[str, str]
@@ -249,8 +249,8 @@ def reflected_status(report: Body) -> Body:
         return {}
     if kind in FIELDS:
         own = FIELDS[kind] | {GENERATION, REFLECTED_GENERATION} if kind in COUNTED else FIELDS[kind]
-        kept = {name: value for name, value in status.items() if name in own}
-        return {**(_generations(report) if kind in COUNTED and kept else {}), **kept}
+        fields = {name: value for name, value in status.items() if name in own}
+        return {**(_generations(report) if kind in COUNTED and fields else {}), **fields}
     return {name: one for name, one in status.items() if name != "conditions" or kind in WHOLE}
 
 
@@ -265,20 +265,24 @@ def _is_balanced(service: Body) -> bool:
     Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/reflectstatus.go
     `reflectServiceStatus`.
     """
-    told = at(service, "spec").get("type")
-    return bool(at(service, "status", "loadBalancer")) if told is None else told == "LoadBalancer"
+    service_type = at(service, "spec").get("type")
+    return (
+        bool(at(service, "status", "loadBalancer"))
+        if service_type is None
+        else service_type == "LoadBalancer"
+    )
 
 
 def _generations(report: Body) -> Body:
     """Return the generations of a copy and of its template, as far as they are told."""
     metadata = at(report, "metadata")
     noted = at(metadata, "annotations").get(NOTED_GENERATION)
-    told: dict[str, object] = {}
+    generations: dict[str, object] = {}
     if isinstance(metadata.get(GENERATION), int):
-        told[GENERATION] = metadata[GENERATION]
+        generations[GENERATION] = metadata[GENERATION]
     if isinstance(noted, str) and noted.isascii() and noted.isdecimal():
-        told[REFLECTED_GENERATION] = int(noted[:18])
-    return told
+        generations[REFLECTED_GENERATION] = int(noted[:18])
+    return generations
 
 
 APPLIED = "Applied"
@@ -295,9 +299,9 @@ def reports_in(work: Body) -> Iterator[tuple[ObjectKey, CopyReport]]:
         return
     status = mapping(work, "status")
     conditions = bodies(status, "conditions")
-    told = next((one for one in conditions if text(one, "type") == APPLIED), {})
-    applied = text(told, "status") == "True"
-    message = "" if applied else text(told, "message")
+    condition = next((one for one in conditions if text(one, "type") == APPLIED), {})
+    applied = text(condition, "status") == "True"
+    message = "" if applied else text(condition, "message")
     manifests = bodies(mapping(mapping(work, "spec"), "workload"), "manifests")
     silent: list[Body] = [{"identifier": _identifier(one)} for one in manifests]
     for one in (*silent, *bodies(status, "manifestStatuses")):
@@ -371,9 +375,9 @@ class BindingReports(NamedTuple):
         report = self.of(cluster)
         if report is None or not step:
             return False
-        told = at(report.body, "metadata", "annotations").get(STEP)
+        reported = at(report.body, "metadata", "annotations").get(STEP)
         wanted = at(report.body, "spec").get("replicas")
-        return (told, wanted) == (step, replicas) and self.covers(cluster, replicas)
+        return (reported, wanted) == (step, replicas) and self.covers(cluster, replicas)
 
     @property
     def counts_replicas(self) -> bool:
@@ -385,9 +389,9 @@ class BindingReports(NamedTuple):
         report = self.of(cluster)
         if report is None or not step or not report.applied:
             return False
-        told = at(report.body, "metadata", "annotations").get(STEP)
+        reported = at(report.body, "metadata", "annotations").get(STEP)
         judged = is_judged(*self.workload[:2]) or report.judged is not None
-        return told == step and (report.health is Health.HEALTHY or not judged)
+        return reported == step and (report.health is Health.HEALTHY or not judged)
 
     def unschedulable(self, cluster: str, before: datetime) -> int | None:
         """Return how many replicas a cluster reports that could not be scheduled since a moment.
@@ -411,8 +415,8 @@ class BindingReports(NamedTuple):
         """Return the entries of aggregatedStatus of the clusters that report."""
         if not self.copies:
             return {}
-        found = ((name, self.item(name)) for name in clusters)
-        return {name: item for name, item in found if item is not None}
+        items = ((name, self.item(name)) for name in clusters)
+        return {name: item for name, item in items if item is not None}
 
     def item(self, cluster: str) -> AggregatedStatusItem | None:
         """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing."""

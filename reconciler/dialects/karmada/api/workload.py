@@ -269,7 +269,9 @@ def _term(body: Body) -> Body:
     """Return one term of a node affinity."""
     return {
         name: [
-            found for item in mappings_of(body[name]) if (found := _requirement(item)) is not None
+            requirement
+            for item in mappings_of(body[name])
+            if (requirement := _requirement(item)) is not None
         ]
         for name in body
         if name in MATCHES and isinstance(body[name], list)
@@ -280,13 +282,13 @@ def _requirement(body: Body) -> Body | None:
     """Return one expression, `None` if it cannot be judged."""
     if not isinstance(body.get("key"), str) or not isinstance(body.get("operator"), str):
         return None
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name, value in body.items():
         if name in ("key", "operator"):
-            found[name] = value
+            fields[name] = value
         elif name == "values" and isinstance(value, list):
-            found[name] = [item for item in value if isinstance(item, str)]
-    return found
+            fields[name] = [item for item in value if isinstance(item, str)]
+    return fields
 
 
 def _toleration(body: Body) -> Iterator[tuple[str, object]]:

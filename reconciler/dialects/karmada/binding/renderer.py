@@ -134,9 +134,9 @@ class KarmadaRenderer:
 
     def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
         """Return the binding of a workload, a Namespace itself, the quota of a ResourceQuota."""
-        found = {binding_key(source), *((source,) if source[:2] == NAMESPACE else ())}
-        found |= {key for key, quota in self.quotas.items() if quota.copy == source}
-        return sorted(found)
+        keys = {binding_key(source), *((source,) if source[:2] == NAMESPACE else ())}
+        keys |= {key for key, quota in self.quotas.items() if quota.copy == source}
+        return sorted(keys)
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return the workload of a binding whose policy asks by now that its copies outlive it."""
@@ -149,25 +149,25 @@ class KarmadaRenderer:
     def _policy(self, output: Manifest) -> Body | None:
         """Return the policy that claims a binding, as it is written."""
         key = claimant(output.body)
-        found = None if key is None else self.world.inputs.get(key)
-        return None if found is None else found.body
+        policy = None if key is None else self.world.inputs.get(key)
+        return None if policy is None else policy.body
 
     def _synced(self, key: ObjectKey) -> Manifest | None:
         """Return a Namespace that goes to every cluster, `None` for another one.
 
         # Unlike upstream: to clusters of other APIs it goes if Karmada places something in it.
         """
-        found = self.world.inputs.get(key)
-        if found is None or (self.used is not None and key.name not in self.used):
+        manifest = self.world.inputs.get(key)
+        if manifest is None or (self.used is not None and key.name not in self.used):
             return None
-        return found if is_synced(found.body, self.propagation) else None
+        return manifest if is_synced(manifest.body, self.propagation) else None
 
     def _namespace(self, key: ObjectKey) -> Rendered | None:
-        found = self._synced(key)
-        if found is None or not self.rendering.members.views:
+        namespace = self._synced(key)
+        if namespace is None or not self.rendering.members.views:
             return None
-        body = claimed(_as_stored(found, uid_of(key)), {NAMESPACE_NAME: key.name}, {})
-        rendered = _rendered(found.origin.path, render_namespace(body, key, self.rendering))
+        body = claimed(_as_stored(namespace, uid_of(key)), {NAMESPACE_NAME: key.name}, {})
+        rendered = _rendered(namespace.origin.path, render_namespace(body, key, self.rendering))
         return replace(rendered, reads=namespace_reads(key, body, self.rendering.overrides))
 
     def _quota(self, key: ObjectKey) -> Rendered | None:
@@ -234,11 +234,11 @@ class KarmadaRenderer:
 
         How a Job's completions were divided then nobody knows, and they must not change.
         """
-        left = [one for one in leaving_targets(binding.spec) if one.name in kept]
-        if not left or stored.get("kind") == "Job":
+        targets = [one for one in leaving_targets(binding.spec) if one.name in kept]
+        if not targets or stored.get("kind") == "Job":
             return
         rendering = replace(self.rendering, keeps_state=False)
-        for one in render_binding(binding, left, stored, rendering):
+        for one in render_binding(binding, targets, stored, rendering):
             if isinstance(one, ClusterWork):
                 yield one
 
@@ -260,19 +260,19 @@ class KarmadaRenderer:
     def _warnings(self, template: Manifest, binding: BindingSpec) -> Iterator[str]:
         """Yield that a policy divides what goes whole to each cluster."""
         counted = isinstance(at(template.body, "spec").get("replicas"), int)
-        known = replicas_path(template.body, self.rendering.custom_kinds) is not None
-        if counted and not known and is_divided(binding.placement):
+        has_replicas = replicas_path(template.body, self.rendering.custom_kinds) is not None
+        if counted and not has_replicas and is_divided(binding.placement):
             yield LEFT_WHOLE.format(subject=template.key)
 
 
 def _rendered(
     path: str,
-    found: Iterable[ClusterWork | NotRendered],
+    works: Iterable[ClusterWork | NotRendered],
     kept: frozenset[ClusterName] = frozenset(),
     placed: tuple[tuple[ClusterName, int], ...] = (),
     warnings: tuple[str, ...] = (),
 ) -> Rendered:
-    each = tuple(found)
+    each = tuple(works)
     return Rendered(
         path=path,
         works=tuple(one for one in each if isinstance(one, ClusterWork)),
@@ -346,29 +346,29 @@ class KarmadaRenderers:
 
     def affected(self, before: World, now: World, /) -> Affected:
         """Return the bindings that changed, those of workloads that did, and what goes as it is."""
-        found: set[ObjectKey] = set()
+        keys: set[ObjectKey] = set()
         for key in differing_keys(now.inputs, before.inputs):
-            found |= {binding_key(key), *((key,) if key[:2] in (NAMESPACE, QUOTA) else ())}
+            keys |= {binding_key(key), *((key,) if key[:2] in (NAMESPACE, QUOTA) else ())}
         outputs = differing_keys(now.outputs, before.outputs)
         for key in outputs:
             if key[:2] in BINDINGS:
-                found |= {key, ObjectKey(*NAMESPACE, "", key.namespace)}
-        return Affected(found, tuple(changed(before, now)))
+                keys |= {key, ObjectKey(*NAMESPACE, "", key.namespace)}
+        return Affected(keys, tuple(changed(before, now)))
 
     def _members(self, clusters: Iterable[Manifest], settings: Settings) -> Members:
         """Return the fleet."""
-        found = members_of(self._views(clusters, settings))
+        members = members_of(self._views(clusters, settings))
         self.views.forget()
-        return found
+        return members
 
     def _policies(self, manifests: Iterable[Manifest]) -> OverridePolicies:
         """Return the override policies."""
-        found = index_overrides(
+        policies = index_overrides(
             self.policies.recall(one.key, (one.body,), partial(decode_override_policy, one))
             for one in manifests
         )
         self.policies.forget()
-        return found
+        return policies
 
     def _views(self, clusters: Iterable[Manifest], settings: Settings) -> Iterator[MemberCluster]:
         """Yield the clusters that can be read; what is on another one stays as it is."""

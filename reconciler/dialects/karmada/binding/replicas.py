@@ -319,15 +319,15 @@ def _service_account(manifest: Body) -> Body:
         return manifest
     account = at(manifest, "metadata").get("name")
     prefix = f"{account if isinstance(account, str) else ''}-token-"
-    kept, i = list(secrets), 0
-    while i < len(kept):
-        name = kept[i].get("name") if isinstance(kept[i], Mapping) else None
+    secrets_left, i = list(secrets), 0
+    while i < len(secrets_left):
+        name = secrets_left[i].get("name") if isinstance(secrets_left[i], Mapping) else None
         if not isinstance(name, str):
             raise UserError(f"`secrets/{i}` must be an object with a name")
         if name.startswith(prefix):
-            del kept[i]
+            del secrets_left[i]
         i += 1
-    return {**manifest, "secrets": kept}
+    return {**manifest, "secrets": secrets_left}
 
 
 def _service(manifest: Body) -> Body:

@@ -163,17 +163,22 @@ class _Contents:
         step = self._step(target.name)
         alike: object = (target.replicas, completions, step)
         if self._overridden or alike not in self._alike:
-            found = self._overrides.apply(self._share(target, completions), position)
+            overridden = self._overrides.apply(self._share(target, completions), position)
             if self._overridden:
-                alike = (Same(found.manifest), found.cluster_wide, found.namespaced, step)
+                alike = (
+                    Same(overridden.manifest),
+                    overridden.cluster_wide,
+                    overridden.namespaced,
+                    step,
+                )
             if alike not in self._alike:
-                self._alike[alike] = self._content(found, step)
+                self._alike[alike] = self._content(overridden, step)
         shared = self._alike[alike]
         work = shared.work
         if self._dispatch is None:
             work = {**work, "spec": encode_dispatch(self.binding.spec, target.name)}
-        known = self.rendering.identified
-        work_id = self.binding.marks.work_id(target.name, shared.name) if known else None
+        identified = self.rendering.identified
+        work_id = self.binding.marks.work_id(target.name, shared.name) if identified else None
         manifest = marked_at(shared.manifest, target.name, work_id)
         workload = self.binding.workload
         asked = shared.asked | asked_on(self.binding.spec, target.name)
@@ -202,7 +207,7 @@ class _Contents:
             self._revised[share] = content
         return self._revised[share]
 
-    def _content(self, found: Overridden, step: str) -> "_Content":
+    def _content(self, overridden: Overridden, step: str) -> "_Content":
         """Return what clusters with these overrides get, but for what names the cluster.
 
         The step comes after the marks of ours that a workload may have itself have been left out.
@@ -210,13 +215,13 @@ class _Contents:
         binding = self.binding
         labels, named = binding_marks(binding.namespace, binding.name, binding.permanent_id)
         labels = {**labels, **(OPEN_ID if self.rendering.identified else {})}
-        named = {**named, CONFLICT: conflict_resolution(found.manifest, binding.spec)}
-        manifest = marked(found.manifest, {**labels, **self.state}, named)
-        work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
+        named = {**named, CONFLICT: conflict_resolution(overridden.manifest, binding.spec)}
+        manifest = marked(overridden.manifest, {**labels, **self.state}, named)
+        work = work_of(overridden.manifest, labels, {**named, **applied_annotations(overridden)})
         work = {**work, "spec": self._dispatch or {}}
-        asked = asked_of_copies(found.manifest, binding.spec, binding.policy)
+        asked = asked_of_copies(overridden.manifest, binding.spec, binding.policy)
         manifest = claimed(pruned(manifest), {}, {STEP: step} if step else {})
-        return _Content(with_managed_lists(manifest), work, name_of(found.manifest), asked)
+        return _Content(with_managed_lists(manifest), work, name_of(overridden.manifest), asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,13 +253,13 @@ def render_namespace(
     overrides = Overrides(rendering.overrides, members)
     for position, cluster in enumerate(members.fleet.names):
         try:
-            found = overrides.apply(namespace, position)
+            overridden = overrides.apply(namespace, position)
         except UserError as error:
             yield NotRendered(cluster, error.message)
             continue
-        manifest = with_managed_lists(pruned(marked(found.manifest, labels, {})))
-        work = work_of(found.manifest, labels, applied_annotations(found) or None)
-        name = name_of(found.manifest)
+        manifest = with_managed_lists(pruned(marked(overridden.manifest, labels, {})))
+        work = work_of(overridden.manifest, labels, applied_annotations(overridden) or None)
+        name = name_of(overridden.manifest)
         work_id = NO_MARKS.work_id(cluster, name) if identified else None
         yield ClusterWork(
             cluster=cluster,
@@ -321,8 +326,8 @@ def claimed(template: Body, labels: Texts, annotations: Texts) -> Body:
     if not isinstance(metadata, Mapping) or not (labels or annotations):
         return template
     own = {**(string_map(metadata.get("labels")) or {}), **labels}
-    told = {**(string_map(metadata.get("annotations")) or {}), **annotations}
-    return {**template, "metadata": {**metadata, "labels": own, "annotations": told}}
+    notes = {**(string_map(metadata.get("annotations")) or {}), **annotations}
+    return {**template, "metadata": {**metadata, "labels": own, "annotations": notes}}
 
 
 def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
@@ -340,7 +345,7 @@ def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
         return manifest
     generation = metadata.get("generation")
     counted = isinstance(generation, int) and generation > 0
-    told = {
+    notes = {
         **(string_map(metadata.get("annotations")) or {}),
         **annotations,
         **({NOTED_GENERATION: str(generation)} if counted else {}),
@@ -349,7 +354,7 @@ def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
         WORK_NAMESPACE: "",
     }
     own = {**(string_map(metadata.get("labels")) or {}), **labels, MANAGED: "true"}
-    return {**manifest, "metadata": {**metadata, "labels": own, "annotations": told}}
+    return {**manifest, "metadata": {**metadata, "labels": own, "annotations": notes}}
 
 
 def marked_at(manifest: Body, cluster: ClusterName, work_id: str | None) -> Body:
@@ -373,12 +378,12 @@ def with_managed_lists(manifest: Body) -> Body:
         return manifest
     annotations, labels = at(metadata, "annotations"), at(metadata, "labels")
     names = sorted({*annotations, MANAGED_ANNOTATIONS, MANAGED_LABELS})
-    told = {
+    notes = {
         **annotations,
         MANAGED_ANNOTATIONS: ",".join(names),
         MANAGED_LABELS: ",".join(sorted(labels)),
     }
-    return {**manifest, "metadata": {**metadata, "annotations": told}}
+    return {**manifest, "metadata": {**metadata, "annotations": notes}}
 
 
 def name_of(manifest: Body) -> str:
@@ -438,9 +443,9 @@ def work_name(kind: str, namespace: str, name: str) -> str:
     hashed = f"{namespace}-{plain}-{kind}" if namespace else f"{plain}-{kind}"
     digits = str(fnv1a_32(hashed.lower()))
     token = "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in digits)
-    found = f"{plain}-{token}"
+    candidate = f"{plain}-{token}"
     # Unlike upstream: a name that its API server would refuse is mended, if there is one at all.
-    return built_name(found, f"{kind} {namespace}/{name}") if name else found
+    return built_name(candidate, f"{kind} {namespace}/{name}") if name else candidate
 
 
 def carried_state(binding: BindingSpec, targets: Sequence[TargetCluster]) -> Mapping[str, str]:
@@ -461,11 +466,11 @@ def merged_targets(binding: BindingSpec) -> tuple[TargetCluster, ...]:
 
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `mergeTargetClusters`.
     """
-    found: dict[ClusterName, TargetCluster] = {one.name: one for one in binding.copies}
+    targets: dict[ClusterName, TargetCluster] = {one.name: one for one in binding.copies}
     for snapshot in binding.required_by:
         for target in snapshot.clusters:
-            found.setdefault(target.name, target)
-    return tuple(found.values())
+            targets.setdefault(target.name, target)
+    return tuple(targets.values())
 
 
 def kept_clusters(binding: BindingSpec) -> frozenset[ClusterName]:
@@ -526,13 +531,13 @@ def asked_of_copies(
         binding: Its binding.
         policy: The policy that claims it, as it is written, `None` if there is none.
     """
-    found = {instruction for _, instruction in asked_by_workload(manifest)}
+    instructions = {instruction for _, instruction in asked_by_workload(manifest)}
     if binding.preserve_resources_on_deletion:
-        found.add(Instruction.PRESERVED)
+        instructions.add(Instruction.PRESERVED)
     written = () if policy is None else asked_by_policy(policy)
     if any(one is Instruction.ABORTS for _, one in written):
-        found.add(Instruction.ABORTS)
-    return frozenset(found)
+        instructions.add(Instruction.ABORTS)
+    return frozenset(instructions)
 
 
 def asked_on(binding: BindingSpec, cluster: ClusterName) -> frozenset[Instruction]:

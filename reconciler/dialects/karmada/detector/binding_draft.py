@@ -144,8 +144,8 @@ def draft_binding(
     annotations, reference = claim_annotations(policy), reference_to(template, stood)
     metadata = UNNAMED if present is None else decode_metadata(present)
     if policy is not None and policy.lazy:
-        known = metadata.note(TEMPLATE_DIGEST)
-        annotations[TEMPLATE_DIGEST] = known if template.is_at(known) else template.digest
+        recorded = metadata.note(TEMPLATE_DIGEST)
+        annotations[TEMPLATE_DIGEST] = recorded if template.is_at(recorded) else template.digest
     if policy is not None and not (policy.lazy and _is_unchanged(template, stood, metadata)):
         demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
         spec = claimed_spec(reference, demand, policy, spec, priority_classes)
@@ -175,8 +175,8 @@ def _is_unchanged(template: Template, stood: BindingSpec, metadata: BindingMetad
     """
     if stood.placement is None:
         return False
-    known = metadata.note(TEMPLATE_DIGEST)
-    return not known or template.is_at(known)
+    recorded = metadata.note(TEMPLATE_DIGEST)
+    return not recorded or template.is_at(recorded)
 
 
 def binding_key(template: ObjectKey) -> ObjectKey:
@@ -310,8 +310,8 @@ def claim_labels(policy: Policy | None, metadata: BindingMetadata) -> dict[str, 
     if policy is None:
         return {}
     label = POLICY_ID if policy.key.kind == NAMESPACED else CLUSTER_POLICY_ID
-    known = metadata.label(label) if claimant_of(metadata) == policy.key else ""
-    return {label: known if known and is_label_value(known) else uid_of(policy.key)}
+    recorded = metadata.label(label) if claimant_of(metadata) == policy.key else ""
+    return {label: recorded if recorded and is_label_value(recorded) else uid_of(policy.key)}
 
 
 def claim_annotations(policy: Policy | None) -> dict[str, str]:
@@ -370,8 +370,8 @@ def dependencies_of(workload: ObjectKey, api_version: str, body: Body) -> tuple[
     find = _FINDERS.get((api_version, workload.kind))
     if find is None:
         return ()
-    found = {ObjectKey("", kind, workload.namespace, name) for kind, name in find(body) if name}
-    return tuple(sorted(found))
+    keys = {ObjectKey("", kind, workload.namespace, name) for kind, name in find(body) if name}
+    return tuple(sorted(keys))
 
 
 def _of_template(body: Body) -> Iterator[tuple[str, str]]:

@@ -365,15 +365,15 @@ class KnownPolicies:
         gone: list[Policy] = []
         for key in affected:
             known, manifest = self._decoded.get(key), inputs.get(key)
-            found = None if manifest is None else _decoded(manifest, inputs, known)
+            decoded = None if manifest is None else _decoded(manifest, inputs, known)
             failed.pop(key, None)
-            if isinstance(found, Failed):
-                failed[key], found = found, None
-            if found is not known:
-                self._put(key, known, found)
+            if isinstance(decoded, Failed):
+                failed[key], decoded = decoded, None
+            if decoded is not known:
+                self._put(key, known, decoded)
                 gone += () if known is None else (known.policy,)
-                if found is not None:
-                    came[key] = found.policy
+                if decoded is not None:
+                    came[key] = decoded.policy
         if not gone and not came and failed == before.failed:
             return before
         before.selectors.replace(gone, came.values())
@@ -394,8 +394,8 @@ class KnownPolicies:
         self, before: Policies, gone: Iterable[Policy], came: Mapping[ObjectKey, Policy]
     ) -> tuple[Policy, ...]:
         """Return the policies that wait for override policies."""
-        left = {policy.key for policy in gone}
-        stay = (policy for policy in before.waiting if policy.key not in left)
+        unclaimed = {policy.key for policy in gone}
+        stay = (policy for policy in before.waiting if policy.key not in unclaimed)
         new = (policy for policy in came.values() if policy.waits_for)
         return tuple(sorted((*stay, *new), key=lambda policy: _place(policy.key)))
 

@@ -173,10 +173,10 @@ def parse_image(text: str) -> ImageReference:
     """
     import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # only where an image is changed
 
-    found = re2.fullmatch(_REFERENCE, text)
-    if found is None:
+    match = re2.fullmatch(_REFERENCE, text)
+    if match is None:
         raise UserError(f"failed to parse image value({text}), error: {_problem(text)}")
-    name, tag, digest = found.groups()
+    name, tag, digest = match.groups()
     if len(name) > LONGEST_NAME:
         raise UserError(
             f"failed to parse image value({text}), error: "
@@ -360,8 +360,8 @@ def label_patches(field: str, manifest: Body, overriders: Sequence[Body]) -> lis
     Source: karmada@f8fdd02 pkg/util/overridemanager/labelannotationoverrider.go
     `applyLabelAnnotationOverriders`.
     """
-    found = string_map(at(manifest, "metadata").get(field))
-    present = None if found is None else set(found)
+    labels = string_map(at(manifest, "metadata").get(field))
+    present = None if labels is None else set(labels)
     patches: list[Body] = []
     for overrider in overriders:
         operator, values = text(overrider, "operator"), mapping(overrider, "value")

@@ -104,8 +104,8 @@ def index_overrides(policies: Iterable[OverridePolicy]) -> OverridePolicies:
     for policy in policies:
         namespace = policy.key.namespace
         (by_namespace.setdefault(namespace, []) if namespace else cluster_wide).append(policy)
-    found = {namespace: tuple(policies) for namespace, policies in by_namespace.items()}
-    return OverridePolicies(tuple(cluster_wide), found)
+    policies_of = {namespace: tuple(policies) for namespace, policies in by_namespace.items()}
+    return OverridePolicies(tuple(cluster_wide), policies_of)
 
 
 def decode_override_policy(manifest: Manifest) -> OverridePolicy:
@@ -206,24 +206,24 @@ def _overriders(overriders: Body) -> Body:
 
 def _change(change: Body, fields: Sequence[str], of: str) -> Body:
     """Return a change with its fields in the order of upstream's struct."""
-    told: dict[str, object] = {}
+    patch: dict[str, object] = {}
     for name in fields:
         value = change.get(name)
         if name in {"json", "yaml"} and value:
-            told[name] = [_change(one, _IN_TEXT, "plaintext") for one in bodies(change, name)]
+            patch[name] = [_change(one, _IN_TEXT, "plaintext") for one in bodies(change, name)]
         elif name == "predicate":
             predicate = mapping_or_none(change, name)
             if predicate is not None:
-                told[name] = {"path": predicate.get("path") or ""}
+                patch[name] = {"path": predicate.get("path") or ""}
         elif name in _ALWAYS:
-            told[name] = value or ""
+            patch[name] = value or ""
         elif name == "value" and of == "plaintext":
-            told[name] = value
+            patch[name] = value
         elif name == "value" and of in _MAPS:
-            told[name] = dict(sorted(mapping(change, name).items()))
+            patch[name] = dict(sorted(mapping(change, name).items()))
         elif value:
-            told[name] = value
-    return told
+            patch[name] = value
+    return patch
 
 
 MOST_CHARACTERS = 1_572_864
@@ -301,10 +301,10 @@ class Overrides:
                 self._steps[key] = _with_rules(manifest, rules)
             except UserError as error:
                 self._steps[key] = error
-        found = self._steps[key]
-        if isinstance(found, UserError):
-            raise found
-        return found
+        step = self._steps[key]
+        if isinstance(step, UserError):
+            raise step
+        return step
 
 
 def applied_annotations(found: Overridden) -> dict[str, str]:
@@ -331,20 +331,20 @@ def _with_overriders(manifest: Body, overriders: Body) -> Body:
 
     Source: karmada@f8fdd02 pkg/util/overridemanager/overridemanager.go `applyPolicyOverriders`.
     """
-    found = copy.deepcopy(manifest)
+    changed = copy.deepcopy(manifest)
     for name, change in CHANGES.items():
-        found = change(found, bodies(overriders, name))
-    return found
+        changed = change(changed, bodies(overriders, name))
+    return changed
 
 
 def _patched(manifest: Body, patches: Sequence[Body]) -> Body:
     """Return a manifest, which is changed in place, as patches leave it."""
     if not patches:
         return manifest
-    found = patch_in_place(manifest, patches)
-    if not isinstance(found, Mapping) or not text(cast("Body", found), "kind"):
+    patched = patch_in_place(manifest, patches)
+    if not isinstance(patched, Mapping) or not text(cast("Body", patched), "kind"):
         raise UserError("the patch leaves no object with a kind")
-    return found
+    return patched
 
 
 def _one_by_one(patches_of: Callable[[Body, Body], list[Body]]) -> Change:

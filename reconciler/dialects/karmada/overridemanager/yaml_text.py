@@ -112,23 +112,23 @@ class _Reader:
     def _sequence(self, depth: int) -> list[object]:
         from yaml.events import SequenceEndEvent  # noqa: PLC0415
 
-        found = []
+        items = []
         while not isinstance(event := self._next(), SequenceEndEvent):
-            found.append(self._value(event, depth))
-        return found
+            items.append(self._value(event, depth))
+        return items
 
     def _mapping(self, depth: int) -> dict[str, object]:
         from yaml.events import MappingEndEvent, ScalarEvent  # noqa: PLC0415
 
-        found: dict[str, object] = {}
+        items: dict[str, object] = {}
         merged: dict[str, object] = {}
         while not isinstance(key := self._next(), MappingEndEvent):
             if isinstance(key, ScalarEvent) and key.value == MERGE and key.implicit[0]:
                 merged = {**_merged(self._value(self._next(), depth)), **merged}
             else:
                 name = key_text(self._value(key, depth))
-                found[name] = self._value(self._next(), depth)
-        return {**merged, **found}
+                items[name] = self._value(self._next(), depth)
+        return {**merged, **items}
 
 
 def _merged(found: object) -> dict[str, object]:
@@ -208,8 +208,8 @@ def write_yaml(value: object) -> str:
         DocumentEndEvent(explicit=False),
         StreamEndEvent(),
     ]
-    found: str = emit(events, Dumper=CDumper, width=WIDTH, allow_unicode=True)
-    return found
+    text: str = emit(events, Dumper=CDumper, width=WIDTH, allow_unicode=True)
+    return text
 
 
 def _events(value: object) -> Iterator[object]:
@@ -294,8 +294,8 @@ def _is_less(one: str, other: str) -> bool:
 
 
 def _number_at(text: str, at: int) -> str:
-    found = re.compile(r"[0-9]{0,300}").match(text, at)
-    return found.group() if found is not None else ""
+    match = re.compile(r"[0-9]{0,300}").match(text, at)
+    return match.group() if match is not None else ""
 
 
 def _leads(text: str, at: int) -> int:

@@ -61,12 +61,12 @@ def dispense(
     least = least_weight(replicas, weights)
     descending = breaks_ties_descending(uid)
     if ordered:
-        found = _in_time(replicas, parties, weights, least, descending=descending)
+        shares = _in_time(replicas, parties, weights, least, descending=descending)
     else:
-        found = [party for party in zip(parties, weights, strict=True) if party[1] >= least]
-    found.sort()
-    seats = allot(replicas, [weight for _, weight in found], descending=descending)
-    return [(position, seat) for (position, _), seat in zip(found, seats, strict=True)]
+        shares = [party for party in zip(parties, weights, strict=True) if party[1] >= least]
+    shares.sort()
+    seats = allot(replicas, [weight for _, weight in shares], descending=descending)
+    return [(position, seat) for (position, _), seat in zip(shares, seats, strict=True)]
 
 
 def _in_time(
@@ -84,8 +84,8 @@ def _in_time(
     """
     greater = bisect_right(weights, -least - 1, key=neg)
     equal = sorted(parties[greater : bisect_right(weights, -least, key=neg)])
-    left = max(0, replicas - greater)
-    first = equal[max(0, len(equal) - left) :] if descending else equal[:left]
+    remainder = max(0, replicas - greater)
+    first = equal[max(0, len(equal) - remainder) :] if descending else equal[:remainder]
     return [*zip(parties[:greater], weights[:greater], strict=True), *zip(first, repeat(least))]
 
 
@@ -210,10 +210,10 @@ def merge_shares(held: Shares, added: Shares, parties: Sequence[int]) -> Shares:
     """
     if not held:
         return added
-    left, shares = dict(held), dict(added)
-    for position in left.keys() & set(parties):
-        shares[position] = shares.get(position, 0) + left.pop(position)
-    return sorted(shares.items()) + list(left.items())
+    remaining, shares = dict(held), dict(added)
+    for position in remaining.keys() & set(parties):
+        shares[position] = shares.get(position, 0) + remaining.pop(position)
+    return sorted(shares.items()) + list(remaining.items())
 
 
 def divide(
@@ -286,11 +286,11 @@ def _divide(
         if not clusters:
             continue
         share = wrap32(share)
-        found = _divide_tier(strategy, request, members, ranking, clusters, now, wanted=share)
-        if isinstance(found, Failure):
-            return found
-        shares += found.shares
-        steps += [step._replace(tier=number) for step in found.steps]
+        division = _divide_tier(strategy, request, members, ranking, clusters, now, wanted=share)
+        if isinstance(division, Failure):
+            return division
+        shares += division.shares
+        steps += [step._replace(tier=number) for step in division.steps]
         wanted = wrap32(wanted - share)
     if wanted > 0:
         return unschedulable("Clusters available replicas are not enough to schedule.")
@@ -397,13 +397,13 @@ def _shortest_prefix(
     if prior:
         ordered.sort(key=lambda party: party[0] not in prior)
     room = 0
-    kept: Shares = []
+    prefix: Shares = []
     for party in ordered:
-        kept.append(party)
+        prefix.append(party)
         room = wrap32(room + party[1])
         if room >= target:
             break
-    return [i for i, _ in kept], [replicas for _, replicas in kept]
+    return [i for i, _ in prefix], [replicas for _, replicas in prefix]
 
 
 STRATEGY = DivisionStrategy.SCORE_WEIGHT
@@ -472,12 +472,12 @@ def _votes(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     parties: list[int] = []
     weights: list[int] = []
-    left = selected
+    remaining = selected
     for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
-        if rule.weight <= 0 or left == NO_CLUSTERS:
+        if rule.weight <= 0 or remaining == NO_CLUSTERS:
             break
-        meant = Mask(members.matching(rule.target) & left)
-        left = Mask(left & ~meant)
+        meant = Mask(members.matching(rule.target) & remaining)
+        remaining = Mask(remaining & ~meant)
         parties += places_of(meant)
         weights += [rule.weight] * meant.bit_count()
     if not parties:

@@ -103,15 +103,15 @@ class ProtectedFleet:
         for name, units in self._asked(requirements):
             if name not in rooms and view.projected:
                 continue  # its API has no word for it
-            left = rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO))
-            pods = min(pods, left // units) if left > 0 else 0
+            units_left = rooms.get(name, 0) - units_of(name, taken.get(name, _ZERO))
+            pods = min(pods, units_left // units) if units_left > 0 else 0
         return pods if pods == NOT_ESTIMATED and view.projected else min(pods, NOT_ESTIMATED - 1)
 
     def _asked(self, requirements: Requirements | None) -> tuple[tuple[str, int], ...]:
         """Return what one replica asks for in units, the same for all clusters."""
         if requirements not in self._units:
-            found = ((name, units_of(name, amount)) for name, amount in requirements or ())
-            self._units[requirements] = tuple((name, units) for name, units in found if units > 0)
+            amounts = ((name, units_of(name, amount)) for name, amount in requirements or ())
+            self._units[requirements] = tuple((name, units) for name, units in amounts if units > 0)
         return self._units[requirements]
 
     @cached_property
@@ -160,13 +160,13 @@ class BindingRoom:
 
     def more(self, requirements: Requirements | None) -> Numbers:
         """Return how many replicas each cluster can take beyond those that it has."""
-        found = self.fleet.more(requirements)
+        numbers = self.fleet.more(requirements)
         special = self._special(requirements)
         if special:
-            found = found.copy()
+            numbers = numbers.copy()
             for position, taken in special.items():
-                found[position] = self.fleet.more_at(position, requirements, taken)
-        return found
+                numbers[position] = self.fleet.more_at(position, requirements, taken)
+        return numbers
 
     def more_at(self, position: int, requirements: Requirements | None) -> int:
         """Return how many replicas one cluster can take beyond those that the binding has."""
@@ -206,8 +206,10 @@ class BindingRoom:
         if view.projected:
             asked = {name: amount for name, amount in asked.items() if name in rooms}
         has = {name: amount_of(name, rooms.get(name, 0)) for name in asked}
-        left = {name: Quantity(max(0, room - taken.get(name, 0))) for name, room in has.items()}
-        return beyond(asked, left)
+        room_left = {
+            name: Quantity(max(0, room - taken.get(name, 0))) for name, room in has.items()
+        }
+        return beyond(asked, room_left)
 
     def _special(self, requirements: Requirements | None) -> dict[int, Resources]:
         """Return the clusters of which for the binding something else is taken than for others."""
@@ -227,9 +229,9 @@ class BindingRoom:
         name = self.fleet.members.fleet.names[position]
         held = self.stood.get(name, 0)
         has = times(with_pod(self.request), held) if held else {}
-        found = self.fleet.ledger.taken(API, self.holder, name, has)
+        taken = self.fleet.ledger.taken(API, self.holder, name, has)
         grown = self._grows(requirements)
-        return plus(found, times(grown, held)) if held and grown else found
+        return plus(taken, times(grown, held)) if held and grown else taken
 
     def _grows(self, requirements: Requirements | None) -> Resources:
         """Return by how much one replica asks for more than it did."""
@@ -285,8 +287,8 @@ def estimates(members: Members, requirements: Requirements | None) -> Capacity:
 
 def _capacity(members: Members, ask: Ask, column: Callable[[], Numbers]) -> Capacity:
     def answer() -> Capacity:
-        found = column()
-        return Capacity(ask, found, Order(found), not holds_number(found, NOT_ESTIMATED))
+        capacity = column()
+        return Capacity(ask, capacity, Order(capacity), not holds_number(capacity, NOT_ESTIMATED))
 
     return remember(members.capacities, ask, answer)
 
@@ -297,16 +299,16 @@ def _column(members: Members, requirements: Requirements | None) -> Numbers:
         units = units_of(name, amount)
         if units > 0:
             best = lesser(best, quotients(reported_rooms(members, name), units))
-    found = best.copy()
+    numbers = best.copy()
     for position in positions_of(members.modelled if requirements is not None else NO_CLUSTERS):
-        found[position] = by_models(members.views[position], requirements or ())
+        numbers[position] = by_models(members.views[position], requirements or ())
     for position in positions_of(members.projected):
-        found[position] = _by_reported(members.views[position], requirements or ())
+        numbers[position] = _by_reported(members.views[position], requirements or ())
     for position in positions_of(members.declared):
-        found[position] = NOT_ESTIMATED
-    if greatest(found) > NOT_ESTIMATED:
-        return column_of(map(wrap32, listed(found)))
-    return found
+        numbers[position] = NOT_ESTIMATED
+    if greatest(numbers) > NOT_ESTIMATED:
+        return column_of(map(wrap32, listed(numbers)))
+    return numbers
 
 
 def _by_reported(view: MemberCluster, requirements: Requirements) -> int:
@@ -314,8 +316,8 @@ def _by_reported(view: MemberCluster, requirements: Requirements) -> int:
     # Unlike upstream: a resource that another API has no word for is unlimited, not zero.
     rooms = {} if view.summary is None else view.summary.rooms
     asked = ((name, units_of(name, amount)) for name, amount in (*requirements, (PODS, A_POD)))
-    left = (rooms[name] // units for name, units in asked if units > 0 and name in rooms)
-    return min(left, default=NOT_ESTIMATED)
+    units_left = (rooms[name] // units for name, units in asked if units > 0 and name in rooms)
+    return min(units_left, default=NOT_ESTIMATED)
 
 
 def reported_rooms(members: Members, name: str) -> Numbers:

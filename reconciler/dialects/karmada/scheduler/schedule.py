@@ -73,9 +73,9 @@ def targets_of(division: Division, members: Members, feasible: Mask) -> tuple[Ta
     positions = division.clusters or [position for position, _ in shares]
     shared = remember(members.targets, replicas, SharedTargets, limit=TARGETS_LIMIT)
     if not shared.clusters and shared.first is None:
-        found = _made(positions, names, replicas)
-        shared.first = positions, found
-        return found
+        targets = _made(positions, names, replicas)
+        shared.first = positions, targets
+        return targets
     if shared.first is not None:
         shared.targets = dict(zip(*shared.first, strict=True))
         shared.clusters, shared.first = mask_of(shared.first[0]), None
@@ -315,8 +315,8 @@ def attempt_group(
     feasible, rejections = run_filters(PROFILE.filters, request, members, candidates, now)
     attempt = partial(Attempt, request=request, feasible=feasible, rejections=rejections)
     if not feasible:
-        known = members.known_to(map(itemgetter(0), binding.clusters))
-        message = fit_error(known.bit_count(), rejections)
+        members_known = members.known_to(map(itemgetter(0), binding.clusters))
+        message = fit_error(members_known.bit_count(), rejections)
         full = without_room(rejections)  # then what is there stays
         kind = FailureKind.UNSCHEDULABLE if full else FailureKind.NO_CLUSTER_FIT
         return attempt(result=Failure(kind, message))

@@ -135,25 +135,25 @@ def _best(regions: Sequence[Region], limits: _Limits) -> _Rest | None:
         states = reached[-1]
         taken = {limits.add(state, region) for state in states if state[0] < limits.most}
         reached.append(states | {state for state in taken if not limits.met(state)})
-    found: dict[State, _Rest] = {}
+    rests: dict[State, _Rest] = {}
     for place in range(len(regions) - 1, -1, -1):
-        found = {
+        rests = {
             state: best
             for state in reached[place]
-            if (best := _better(state, place, regions[place], limits, found)) is not None
+            if (best := _better(state, place, regions[place], limits, rests)) is not None
         }
-    return found.get(start)
+    return rests.get(start)
 
 
 def _better(
-    state: State, place: int, region: Region, limits: _Limits, found: dict[State, _Rest]
+    state: State, place: int, region: Region, limits: _Limits, rests: dict[State, _Rest]
 ) -> _Rest | None:
     """Return the better of taking a region and leaving it; on a tie the walk takes it first."""
-    left = found.get(state)
+    left = rests.get(state)
     if state[0] >= limits.most:
         return left
     after = limits.add(state, region)
-    rest = _Rest(0, 0) if limits.met(after) else found.get(after)
+    rest = _Rest(0, 0) if limits.met(after) else rests.get(after)
     if rest is None:
         return left
     taken = _Rest(rest.weight + region.weight, rest.value + region.value, place, rest)
@@ -183,15 +183,15 @@ FIELDS: Mapping[str, Callable[[Body], str]] = {
 def spread_wishes(world: World) -> SpreadWishes:
     """Return what says how bindings want to be spread over the clusters of a world."""
     clusters = {one.key.name: one.body for one in world.of_kind(*CLUSTER)}
-    known: dict[tuple[str, str], dict[str, str]] = {}
+    cached: dict[tuple[str, str], dict[str, str]] = {}
 
     def domains(constraint: SpreadConstraint) -> dict[str, str]:
         field, label = constraint.spread_by_field, constraint.spread_by_label
-        if (field, label) not in known:
+        if (field, label) not in cached:
             read = FIELDS.get(field, partial(_labelled, label))
-            found = ((name, read(body)) for name, body in clusters.items())
-            known[field, label] = {name: value for name, value in found if value}
-        return known[field, label]
+            values = ((name, read(body)) for name, body in clusters.items())
+            cached[field, label] = {name: value for name, value in values if value}
+        return cached[field, label]
 
     def of_binding(key: ObjectKey) -> tuple[SpreadWish, ...]:
         binding = world.outputs.get(key)
@@ -296,12 +296,12 @@ def _by_capacity(
 def _tiers(request: Request, members: Members, feasible: Mask) -> tuple[Mask, ...]:
     if not request.tiers:
         return (feasible,)
-    tiers, left = [], feasible
+    tiers, remaining = [], feasible
     for affinity in request.tiers:
-        tier = Mask(left & members.matching(affinity))
-        left = Mask(left & ~tier)
+        tier = Mask(remaining & members.matching(affinity))
+        remaining = Mask(remaining & ~tier)
         tiers.append(tier)
-    return (*tiers, left) if left != NO_CLUSTERS else tuple(tiers)
+    return (*tiers, remaining) if remaining != NO_CLUSTERS else tuple(tiers)
 
 
 def select_clusters(

@@ -83,20 +83,20 @@ def gather(
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
-    known, written_at = _noted(metadata.note(PLACED_AT))
+    placed, written_at = _noted(metadata.note(PLACED_AT))
     first_at = format_moment(now)
-    placed_at = {name: known.get(name, first_at) for name in names}
+    placed_at = {name: placed.get(name, first_at) for name in names}
     reported = reports.items(names)
     silent = {name: at for name, at in placed_at.items() if name not in reported}
     assumed, assumed_at = assumed_among(silent, assume_after_seconds, now)
-    said = {item.cluster for item in written if item == assumed_item(item.cluster)}
-    kept = {name: at for name, at in silent.items() if name in said}
-    told, until = assumed_among(kept, assume_after_seconds, now)
+    assumed_before = {item.cluster for item in written if item == assumed_item(item.cluster)}
+    still_silent = {name: at for name, at in silent.items() if name in assumed_before}
+    told, until = assumed_among(still_silent, assume_after_seconds, now)
     items = {**{name: assumed_item(name) for name in told}, **reported}
     healthy = dict.fromkeys(assumed, str(Health.HEALTHY))
     by_report = {name: item.health for name, item in reported.items()}
     return Feedback(
-        placed_at=written_at if placed_at == known else write_note(placed_at),
+        placed_at=written_at if placed_at == placed else write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
         condition=fully_applied(names, items, told, assume_after_seconds) if names else None,
         health={**healthy, **by_report},
@@ -123,9 +123,9 @@ def assumed_among(
         after_seconds: See `model/health.py`.
         now: Aware UTC.
     """
-    found = {at: _assumed(at, after_seconds, now) for at in {*silent.values()}}
-    assumed = [name for name, at in silent.items() if found[at].available]
-    return assumed, earliest(*(one.until for one in found.values()))
+    moments = {at: _assumed(at, after_seconds, now) for at in {*silent.values()}}
+    assumed = [name for name, at in silent.items() if moments[at].available]
+    return assumed, earliest(*(one.until for one in moments.values()))
 
 
 @lru_cache(maxsize=1024)  # as above
@@ -179,8 +179,8 @@ def with_feedback(status: BindingStatus, feedback: Feedback, now: datetime) -> B
     reports = [item.body for item in feedback.aggregated]
     condition = feedback.condition
     if condition is None:
-        known = (one.get("type") for one in status.conditions or ())
-        if FULLY_APPLIED not in known:
+        types = (one.get("type") for one in status.conditions or ())
+        if FULLY_APPLIED not in types:
             return status._replace(reports=reports)
         condition = NOWHERE
     conditions = set_condition(status.conditions or (), condition, at=stamp(now))
@@ -226,5 +226,5 @@ def _as_of(body: Body, seconds: int, now: datetime) -> Body:
 
 def _changed_at(status: BindingStatus) -> str:
     """Return when the condition of the file came to be, `""` without one."""
-    found = (one for one in status.conditions or () if one.get("type") == FULLY_APPLIED)
-    return next((text(one, "lastTransitionTime") for one in found), "")
+    applied = (one for one in status.conditions or () if one.get("type") == FULLY_APPLIED)
+    return next((text(one, "lastTransitionTime") for one in applied), "")

@@ -152,17 +152,19 @@ def chosen(world: World, key: ObjectKey) -> tuple[ChosenCluster, ...] | None:
         return None
     why = CHOSEN if policy is None else f"{CHOSEN} (policy {policy.name})"
     placed = {target.name for target in decode_targets(spec)}
-    found = {
+    clusters = {
         copy.name: ChosenCluster(copy.name, copy.replicas, why if copy.name in placed else STARTING)
         for copy in copies_in(output.body)
     }
-    for name in sorted(decode_required_clusters(output.body) - found.keys()):
-        found[ClusterName(name)] = ChosenCluster(name, None, f"{CHOSEN} (what needs it is there)")
+    for name in sorted(decode_required_clusters(output.body) - clusters.keys()):
+        clusters[ClusterName(name)] = ChosenCluster(
+            name, None, f"{CHOSEN} (what needs it is there)"
+        )
     for task in decode_tasks(spec):
-        if task.from_cluster not in found and not task.directly:
+        if task.from_cluster not in clusters and not task.directly:
             reason = f"{LEAVING} ({task.reason})" if task.reason else LEAVING
-            found[task.from_cluster] = ChosenCluster(task.from_cluster, task.replicas, reason)
-    return tuple(found.values())
+            clusters[task.from_cluster] = ChosenCluster(task.from_cluster, task.replicas, reason)
+    return tuple(clusters.values())
 
 
 def follows(binding: Body) -> tuple[ObjectKey, ...]:
@@ -192,8 +194,8 @@ def affinity_place(placement: Body | None, observed: str | None) -> AffinityPlac
 
 def workload_of(binding: Body) -> Reference:
     """Return the workload of a binding, as a rebalancer names it."""
-    found = decode_resource(binding)
-    return Reference(found.api_version, found.kind, found.namespace, found.name)
+    reference = decode_resource(binding)
+    return Reference(reference.api_version, reference.kind, reference.namespace, reference.name)
 
 
 CORDON: Body = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}
@@ -236,8 +238,8 @@ def report_of(status: Body) -> ClusterReport:
 def unreachable(cluster: Body, moment: str) -> Body:
     """Return a cluster whose Ready is Unknown since a moment."""
     status = mapping(cluster, "status")
-    known = bodies(status, "conditions")
-    return {**cluster, "status": unknown_since(status, known, READY, moment)}
+    conditions = bodies(status, "conditions")
+    return {**cluster, "status": unknown_since(status, conditions, READY, moment)}
 
 
 CATEGORIES: Mapping[str, frozenset[Kind]] = {
@@ -388,9 +390,9 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     `EmitClusterEvictionEventForResourceBinding`.
     """
     key, before, after = change.key, decode_spec(change.before), decode_spec(change.after)
-    known = {*_leaving_clusters(before), *_leaving_clusters(after)}
+    leaving = {*_leaving_clusters(before), *_leaving_clusters(after)}
     began = (name for name in _leaving_clusters(after) if name not in _leaving_clusters(before))
-    for cluster in (*(name for name in change.evicted if name not in known), *began):
+    for cluster in (*(name for name in change.evicted if name not in leaving), *began):
         message = f"Evict from cluster {cluster} succeed."
         reason = "EvictWorkloadFromClusterSucceed"
         yield key, UpstreamEvent(NORMAL, reason, message, _controller(key, "graceful-eviction"))
@@ -425,9 +427,9 @@ def may_hide_eviction(before: Body, after: Body) -> bool:
 
     Then neither state has it; a cluster is gone, and nothing else says why.
     """
-    known, now = decode_spec(before), decode_spec(after)
-    kept = {*now.named, *_leaving_clusters(now), *_leaving_clusters(known)}
-    return not known.named <= kept
+    then, now = decode_spec(before), decode_spec(after)
+    clusters = {*now.named, *_leaving_clusters(now), *_leaving_clusters(then)}
+    return not then.named <= clusters
 
 
 def asks_beside(before: Body, after: Body) -> bool:
@@ -455,11 +457,11 @@ def _dependencies(
     if not wanted or same:
         return
     listed = sorted(
-        f"{{APIVersion:{found.api_version} Kind:{found.kind} "
-        f"Namespace:{found.namespace} Name:{found.name} LabelSelector:<nil>}}"
+        f"{{APIVersion:{reference.api_version} Kind:{reference.kind} "
+        f"Namespace:{reference.namespace} Name:{reference.name} LabelSelector:<nil>}}"
         for other in beside
         if _requires(key, other)
-        for found in (other.resource,)
+        for reference in (other.resource,)
     )
     message = f"Get dependencies([{' '.join(listed)}]) succeed."
     yield key, UpstreamEvent(NORMAL, "GetDependenciesSucceed", message, DISTRIBUTOR)
@@ -493,8 +495,8 @@ def _aggregated(key: ObjectKey, change: OutputChange) -> Iterator[ObjectEvent]:
     Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`, in
     the words of Karmada's proposal of rebalancing.
     """
-    known = decode_status(change.before).reports
-    if all(item in known for item in decode_status(change.after).reports):
+    reports = decode_status(change.before).reports
+    if all(item in reports for item in decode_status(change.after).reports):
         return
     kind = f"{key.kind[0].lower()}{key.kind[1:]}"
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name

@@ -54,11 +54,11 @@ def binding_file(
     `status` is that of the last pass; `notes` are annotations, left out where empty.
     """
     written = encode_spec(spec)
-    known = draft.metadata.generation
-    generation = known if says_the_same(draft.present, written) and known else known + 1
-    kept = {PLACED_AT: feedback.placed_at, **notes}
-    kept = {name: value for name, value in kept.items() if value}
-    metadata = _metadata(draft, verdict, kept, generation, now)
+    recorded = draft.metadata.generation
+    generation = recorded if says_the_same(draft.present, written) and recorded else recorded + 1
+    annotations = {PLACED_AT: feedback.placed_at, **notes}
+    annotations = {name: value for name, value in annotations.items() if value}
+    metadata = _metadata(draft, verdict, annotations, generation, now)
     status = _status(status, binding, verdict, feedback, generation, now)
     return encode_manifest(metadata, written, status, draft.owners)
 
@@ -109,8 +109,8 @@ def _status(
             moment = format_moment(now) if binding.reschedule_required else stamp(now)
             status = status._replace(last_scheduled_time=moment)
         if verdict.condition is not None:
-            known = status.conditions or ()
-            conditions = set_condition(known, verdict.condition, at=stamp(now))
+            present = status.conditions or ()
+            conditions = set_condition(present, verdict.condition, at=stamp(now))
             status = status._replace(conditions=conditions)
     return with_feedback(status, feedback, now)
 
@@ -197,12 +197,12 @@ def eviction_text(reasons: Mapping[ClusterName, str], spec: BindingSpec) -> str:
         spec: Of the binding afterwards.
     """
     tasks = {task.from_cluster: task for task in spec.tasks}
-    told = []
+    parts = []
     for name, reason in reasons.items():
         copy = _copy(tasks[name]) if name in tasks else ""
-        told.append(f"{name}: {reason}{f'; its copy {copy}' if copy else ''}")
+        parts.append(f"{name}: {reason}{f'; its copy {copy}' if copy else ''}")
     labels = labels_text(carried_state(spec, merged_targets(spec)))
-    return f"{', '.join(told)}{f'; the new copy gets {labels}' if labels else ''}"
+    return f"{', '.join(parts)}{f'; the new copy gets {labels}' if labels else ''}"
 
 
 def labels_text(labels: Mapping[str, str]) -> str:

@@ -52,14 +52,14 @@ class KnownClusters:
 
 def known_clusters(known: Known) -> KnownClusters:
     """Return the clusters of a repository."""
-    found = tuple(one.body for one in known.of_kind(CLUSTER_GROUP, CLUSTER))
-    specs = [mapping(body, "spec") for body in found]
+    clusters = tuple(one.body for one in known.of_kind(CLUSTER_GROUP, CLUSTER))
+    specs = [mapping(body, "spec") for body in clusters]
     fields = {name: {text(spec, name) for spec in specs} - {""} for name in ("provider", "region")}
     return KnownClusters(
         names=known.names(CLUSTER_GROUP, CLUSTER),
         labelled=Labelled.known(known, CLUSTER_GROUP, CLUSTER),
         fields=fields,
-        _bodies=found,
+        _bodies=clusters,
     )
 
 
@@ -104,13 +104,13 @@ def _fields(key: ObjectKey, affinity: Body, at: str, clusters: KnownClusters) ->
     selector = mapping(affinity, "fieldSelector")
     for position, one in enumerate(bodies(selector, "matchExpressions")):
         name, wanted = text(one, "key"), strings(one, "values")
-        known = clusters.fields.get(name)
-        if known is None or text(one, "operator") != "In" or set(wanted) & set(known):
+        values = clusters.fields.get(name)
+        if values is None or text(one, "operator") != "In" or set(wanted) & set(values):
             continue
         pointer = f"{at}/fieldSelector/matchExpressions/{position}/values"
         listed = " or ".join(map(shown, wanted))
         message = f"no {CLUSTER} has the {name} {listed}"
-        expected = proposal(wanted[0], known, name) if wanted else f"a {name}"
+        expected = proposal(wanted[0], values, name) if wanted else f"a {name}"
         yield Dangling(key, pointer, UNKNOWN_CLUSTER_RULE, message, expected)
 
 

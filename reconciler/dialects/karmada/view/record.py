@@ -175,14 +175,14 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     if demand is not None:
         recorded = ", keeping what runs" if demand.preserves else ""
         recorded += f", {RECORDED}" if happened.asked.recorded else ""
-        told = filter(None, (happened.note, happened.moved.news))
-        note = "".join(f"; {clause}" for clause in told)
+        notes = filter(None, (happened.note, happened.moved.news))
+        note = "".join(f"; {clause}" for clause in notes)
         return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}{note}", sources=demand.askers)
-    left = _left(happened)
-    if left or failing.leaving:
-        reasons = {d.cluster: _why_left(d) for d in left}
+    leaving = _left(happened)
+    if leaving or failing.leaving:
+        reasons = {d.cluster: _why_left(d) for d in leaving}
         reasons |= dict.fromkeys(failing.leaving, "the workload is unhealthy there")
-        tainted = tuple(ObjectKey(*CLUSTER, "", d.cluster) for d in left if d.untolerated)
+        tainted = tuple(ObjectKey(*CLUSTER, "", d.cluster) for d in leaving if d.untolerated)
         return Cause(CauseKind.EVICTED, eviction_text(reasons, happened.spec), sources=tainted)
     if happened.edited:
         return Cause(CauseKind.EDITED)
@@ -333,8 +333,10 @@ def _of_leaving(answer: ClusterAnswer, by: str) -> ClusterAnswer:
     """Return what is said of a cluster that a rebalance wants left: nothing is evicted from it."""
     if not by:
         return answer
-    told = ClusterVerdict(EVICTION_FILTER, f"{by} leaves it", f"be taken out of `leaving` of {by}")
-    verdicts = (told if one.plugin == EVICTION_FILTER else one for one in answer.verdicts)
+    verdict = ClusterVerdict(
+        EVICTION_FILTER, f"{by} leaves it", f"be taken out of `leaving` of {by}"
+    )
+    verdicts = (verdict if one.plugin == EVICTION_FILTER else one for one in answer.verdicts)
     return replace(answer, verdicts=tuple(verdicts))
 
 
@@ -381,11 +383,11 @@ def _answers(
     protected: BindingRoom | None,
 ) -> Iterator[ClusterAnswer]:
     """Yield what one attempt says of each cluster, of those without a file only of its own."""
-    fleet, known = members.fleet, members.known_to(draft.spec.named)
+    fleet, named = members.fleet, members.known_to(draft.spec.named)
     candidates = Mask(fleet.all & ~fleet.deleting)
     verdicts: dict[int, list[ClusterVerdict]] = {
         position: [ClusterVerdict("", LEAVING, "have its file, without a deletionTimestamp")]
-        for position in positions_of(Mask(known & fleet.deleting))
+        for position in positions_of(Mask(named & fleet.deleting))
     }
     for rejection in run_every_filter(PROFILE.filters, attempt.request, members, candidates, now):
         reason = str(rejection.reason)
@@ -400,7 +402,7 @@ def _answers(
     )
     shares = {} if isinstance(attempt.result, Failure) else dict(attempt.result)
     scored = scores_asked(attempt.request.placement, members, now)
-    for position in positions_of(known):
+    for position in positions_of(named):
         name = fleet.names[position]
         picked = name in shares
         short = protected if attempt.short and not picked else None
@@ -515,13 +517,13 @@ def waits_of(
         evicting: Its evictions, each with the moment that ends it at the latest.
         surge: What runs beside it, `None` if nothing does.
     """
-    found = [*_tolerated(after, eviction), *_unhealthy(after, failing)]
-    found += [(until, *_evicting(task)) for task, until in evicting]
+    waits = [*_tolerated(after, eviction), *_unhealthy(after, failing)]
+    waits += [(until, *_evicting(task)) for task, until in evicting]
     if surge is not None:
-        found.append((surge.deadline, surge.goes_on, GIVES_BACK))
+        waits.append((surge.deadline, surge.goes_on, GIVES_BACK))
     return tuple(
         Wait(until=until, key=draft.key, subject=draft.subject, reason=reason, then=then)
-        for until, reason, then in found
+        for until, reason, then in waits
     )
 
 
@@ -544,8 +546,10 @@ def _tolerated(after: Placed, eviction: Eviction | None) -> Iterator[tuple[datet
 def _trouble(decision: Leaving) -> str:
     """Return what is wrong with a cluster by its taints."""
     others = (f"has the taint {taint} and is tolerated" for taint in decision.tolerated)
-    told = (TROUBLES.get(t.key, other) for t, other in zip(decision.tolerated, others, strict=True))
-    return ", ".join(dict.fromkeys(told))
+    troubles = (
+        TROUBLES.get(t.key, other) for t, other in zip(decision.tolerated, others, strict=True)
+    )
+    return ", ".join(dict.fromkeys(troubles))
 
 
 def _unhealthy(after: Placed, failing: Failing) -> Iterator[tuple[datetime, str, str]]:

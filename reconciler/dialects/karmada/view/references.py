@@ -219,8 +219,8 @@ class OfKind:
 
     def at(self, place: str, labels: LabelSelector | None) -> Iterable[Template]:
         """Return what a label selector selects in a namespace; `""` is anywhere."""
-        found = self.by_place.get(place)
-        return () if found is None else found.selected(labels)
+        templates = self.by_place.get(place)
+        return () if templates is None else templates.selected(labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class Templates:
     @property
     def by_name(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]:
         """The workloads by API version and kind, and among those by name."""
-        return {kind: found.by_name for kind, found in self.by_kind.items()}
+        return {kind: index.by_name for kind, index in self.by_kind.items()}
 
     def matching(self, policy: ObjectKey, selector: ResourceSelector) -> Iterator[Template]:
         """Yield what one selector of a policy, or of an override policy, selects."""
@@ -247,14 +247,16 @@ class Templates:
         of_kind = self.by_kind.get((selector.api_version, selector.kind))
         if of_kind is None:
             return
-        found = of_kind.by_name.get(selector.name, ()) if selector.name else None
-        yield from of_kind.at("", selector.labels) if found is None else found
+        templates = of_kind.by_name.get(selector.name, ()) if selector.name else None
+        yield from of_kind.at("", selector.labels) if templates is None else templates
 
     def names(self, policy: ObjectKey, selector: ResourceSelector) -> frozenset[str]:
         """Return the names of all of a kind in the namespace of a policy."""
         of_kind = self.by_kind.get((selector.api_version, selector.kind))
-        found = () if of_kind is None else of_kind.at(policy.namespace or selector.namespace, None)
-        return frozenset(one.key.name for one in found)
+        templates = (
+            () if of_kind is None else of_kind.at(policy.namespace or selector.namespace, None)
+        )
+        return frozenset(one.key.name for one in templates)
 
     def beside(self, policy: ObjectKey, selector: ResourceSelector) -> Labelled | None:
         """Return all of a kind that a policy could select by labels, `None` if there is nothing."""
@@ -267,12 +269,14 @@ class Templates:
 
 def index_templates(known: Known) -> Templates:
     """Index the workloads."""
-    found: dict[tuple[str, str], dict[str, list[Template]]] = defaultdict(lambda: defaultdict(list))
+    templates: dict[tuple[str, str], dict[str, list[Template]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for key, manifest in known.world.inputs.items():
         if key.group not in known.world.known.groups:
             template = template_of(manifest)
-            found[template.api_version, key.kind][key.name].append(template)
-    return Templates({kind: _indexed(by_name) for kind, by_name in found.items()})
+            templates[template.api_version, key.kind][key.name].append(template)
+    return Templates({kind: _indexed(by_name) for kind, by_name in templates.items()})
 
 
 MOST_OVERRIDDEN = 20  # ours: of workloads alike the first few say what is wrong with a change
@@ -283,8 +287,8 @@ def results_of_overrides(known: Known) -> Iterator[OverrideResult]:
     templates = index_templates(known)
     manifests = (one for kind in OVERRIDES for one in known.of_kind(*kind))
     for policy in map(decode_override_policy, manifests):
-        found = (templates.matching(policy.key, selector) for selector in policy.selectors)
-        for template in islice(chain.from_iterable(found), MOST_OVERRIDDEN):
+        matches = (templates.matching(policy.key, selector) for selector in policy.selectors)
+        for template in islice(chain.from_iterable(matches), MOST_OVERRIDDEN):
             yield from policy.results(template)
 
 
@@ -356,13 +360,13 @@ def _differing_for_dependents(
         return
     claimed = {one.object for one in brought_by_policies(known)}
     first: dict[ObjectKey, Policy] = {}
-    told: set[ObjectKey] = set()
+    named: set[ObjectKey] = set()
     for policy in following:
         for need in sorted(_needs_of(policy, templates, known) - claimed):
             other = first.setdefault(need, policy)
             differ = _wished_of_dependents(other) != _wished_of_dependents(policy)
-            if differ and policy.key not in told:
-                told.add(policy.key)
+            if differ and policy.key not in named:
+                named.add(policy.key)
                 yield Dangling(
                     policy.key,
                     "/spec",
@@ -382,12 +386,12 @@ def _wished_of_dependents(policy: Policy) -> tuple[str, bool]:
 
 def _needs_of(policy: Policy, templates: Templates, known: Known) -> set[ObjectKey]:
     """Return what the workloads need that a policy selects, and that is there."""
-    found: set[ObjectKey] = set()
+    needs: set[ObjectKey] = set()
     for selector in policy.selectors:
         for one in templates.matching(policy.key, selector):
             body = known.world.inputs[one.key].body
-            found.update(dependencies_of(one.key, text(body, "apiVersion"), body))
-    return found & known.world.inputs.keys()
+            needs.update(dependencies_of(one.key, text(body, "apiVersion"), body))
+    return needs & known.world.inputs.keys()
 
 
 def _selected_by_policy(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
@@ -404,8 +408,8 @@ def _selected_by_policy(policy: Policy, known: Known, templates: Templates) -> I
     yield from unkinded
     if unkinded:
         return
-    found = (templates.elsewhere(policy.selectors[position]) for position in empty)
-    astray = any(is_slip(one.key.namespace, policy.key.namespace) for one in chain(*found))
+    near = (templates.elsewhere(policy.selectors[position]) for position in empty)
+    astray = any(is_slip(one.key.namespace, policy.key.namespace) for one in chain(*near))
     by_labels = () if astray else empty  # then the namespace is wrong, not a label
     doubts = [one for at in by_labels for one in _by_labels(policy, at, known, templates)]
     yield from doubts
@@ -428,7 +432,7 @@ def _placing_at_once(policy: Policy, templates: Templates, known: Known) -> Iter
     if not policy.lazy:
         return
     matching = (templates.matching(policy.key, selector) for selector in policy.selectors)
-    selected = sorted({one.key for found in matching for one in found})
+    selected = sorted({one.key for matches in matching for one in matches})
     root, present = known.world.output_root, known.world.present
     if not selected or any(output_path(root, binding_key(one)) in present for one in selected):
         return
@@ -465,8 +469,8 @@ def _by_labels(
 def _selects_nothing(policy: Policy, templates: Templates, rule: str, expected: str) -> Dangling:
     """Return that a policy selects nothing, and where what it means stands, if it does."""
     message, namespace = "the policy selects no workload of this repository", policy.key.namespace
-    found = (one for selector in policy.selectors for one in templates.elsewhere(selector))
-    other = next(found, None) if namespace else None
+    near = (one for selector in policy.selectors for one in templates.elsewhere(selector))
+    other = next(near, None) if namespace else None
     if other is not None:
         named = f"{other.key.kind} {other.key.name}"
         message = f"the policy selects no workload of its own namespace {shown(namespace)}"
@@ -513,12 +517,12 @@ def _divided(
     for position, selector in enumerate(
         policy.selectors if is_divided(policy.copied.placement) else ()
     ):
-        found = (
+        divided = (
             dangling
             for template in templates.matching(policy.key, selector)
             for dangling in undivided(policy, position, template, custom, scripted)
         )
-        yield from islice(found, 1)
+        yield from islice(divided, 1)
 
 
 def _overrides(policy: Policy) -> Iterator[Dangling]:
@@ -619,8 +623,8 @@ def _selected_by_override(
 ) -> Iterator[Dangling]:
     """Yield a selector that selects no workload."""
     kind = (group_of(selector.api_version), selector.kind)
-    found = any(True for _ in templates.matching(key, selector))
-    if found or kind in known.unclear or not selector.kind:
+    matches = any(True for _ in templates.matching(key, selector))
+    if matches or kind in known.unclear or not selector.kind:
         return
     at = f"/spec/resourceSelectors/{position}"
     if selector.name:
@@ -654,12 +658,12 @@ def overlapping(policies: Iterable[Policy], templates: Templates) -> Iterator[Da
                 nearest[one.key] = max(near, nearest.get(one.key, Implicit.NO_MATCH))
         for key, near in nearest.items():
             claims[key].append((policy, near))
-    told: set[ObjectKey] = set()
+    named: set[ObjectKey] = set()
     some_overlap = any(len(claiming) > 1 for claiming in claims.values())
     for key, claiming in sorted(claims.items()) if some_overlap else ():  # most claim alone
         for winner, loser in _by_name(claiming):
-            if loser.key not in told:
-                told.add(loser.key)
+            if loser.key not in named:
+                named.add(loser.key)
                 yield _overlap(key, winner, loser)
 
 
@@ -782,11 +786,11 @@ def dangling_in_quotas(known: Known, clusters: KnownClusters) -> Iterator[Dangli
     """Yield the names in static assignments that no cluster has."""
     for manifest in known.of_kind(*QUOTA):
         names = enumerate(decode_assigned(mapping(manifest.body, "spec")))
-        found = (
+        missing = (
             one
             for position, name in names
             for one in doubts_of_name(
                 manifest.key, name, f"/spec/staticAssignments/{position}/clusterName", clusters
             )
         )
-        yield from islice(found, MAX_VIOLATIONS)
+        yield from islice(missing, MAX_VIOLATIONS)

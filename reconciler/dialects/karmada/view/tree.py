@@ -118,12 +118,12 @@ def _binding(manifest: Manifest) -> TreeNode:
 
 def _needing(spec: BindingSpec) -> Iterator[tuple[ClusterName, list[str]]]:
     """Yield the clusters that have a workload for others only, with the bindings of these."""
-    found: dict[ClusterName, list[str]] = {}
+    needing: dict[ClusterName, list[str]] = {}
     for one in spec.required_by:
         for name, _ in one.clusters:
             if name not in spec.named:
-                found.setdefault(name, []).append(one.name)
-    yield from sorted(found.items())
+                needing.setdefault(name, []).append(one.name)
+    yield from sorted(needing.items())
 
 
 def _report_facts(report: AggregatedStatusItem | None) -> dict[str, str]:
@@ -166,8 +166,8 @@ def _cluster(one: Manifest, policy: TaintPolicy, world: World, settings: Setting
     """Return a cluster with the taints of a policy that it has."""
     record = world.outputs.get(one.key)
     present = taints_of(one.body, settings, None if record is None else record.body)
-    told = ", ".join(_told(policy, present)) or NONE
-    return TreeNode(None, one.key.name, facts={"taints": told})
+    taints = ", ".join(_told(policy, present)) or NONE
+    return TreeNode(None, one.key.name, facts={"taints": taints})
 
 
 def _told(policy: TaintPolicy, present: tuple[Body, ...]) -> Iterator[str]:
