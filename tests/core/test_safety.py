@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from reconciler.core.reconcile import reconcile
+from reconciler.model.fields import at
 from reconciler.model.moments import format_moment
 from tests.builders import (
     Body,
@@ -241,6 +242,33 @@ def test_what_was_placed_before_goes_on_in_a_freeze() -> None:
     told.run(60)
 
     assert {"a": 5, "b": 5} == told.placed()
+
+
+def test_a_cluster_that_is_gone_is_failover_in_a_freeze() -> None:
+    """Nothing is evicted from it, and the work on it waits as well where failover is held."""
+    told = frozen(deployment(), failover="hold")
+    told.run(-60)
+    told.drop(cluster("b")).run(60)
+
+    assert {"a": 2, "b": 2} == told.placed()
+    assert ["web-deployment freeze 2026-11-20T12:01:00Z"] == waiting(told)
+    told.run(HOUR)
+    assert {"a": 2} == told.placed()
+
+
+def test_a_suspension_is_over_at_its_moment() -> None:
+    """Not a second later: whoever is told the moment looks then."""
+    body = deployment()
+    annotations = {"reconciler.dev/suspend": "true"}
+    annotations["reconciler.dev/suspend-until"] = "2026-11-20T12:01:00Z"
+    metadata = {**at(body, "metadata"), "annotations": annotations}
+    told = story(cluster("a"), cluster_policy(), {**body, "metadata": metadata})
+
+    outcome = told.run(59)
+    assert "2026-11-20T12:01:00Z" == format_moment(outcome.recheck_at or told.now)
+    assert {} == told.placed()
+    told.run(60)
+    assert {"a": 2} == told.placed()
 
 
 @pytest.mark.parametrize(("failover", "left"), [("proceed", {"b": 2}), ("hold", {"a": 2, "b": 2})])

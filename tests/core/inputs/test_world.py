@@ -159,6 +159,8 @@ def test_the_first_own_cluster_waits_where_something_would_be_lost() -> None:
     told.put(member("c"))
     outcome = told.run(10)
 
+    (fault,) = (one for one in outcome.faults if one.rule == SWITCH_BRAKED)
+    assert "would see 1 cluster of its own instead of 2 of other APIs" in fault.message
     assert {"a", "b"} == fleet_places(told)
     told.run(10)
     assert {"a", "b"} == fleet_places(told)
