@@ -3,12 +3,18 @@
 All are asked first, and what they demand of each target is joined; what comes of it is known after
 the plans. A rebalancer or trigger that is over goes: its file, or its document where the file holds
 others.
+
+One that demands nothing, leaves its status as it is and looks at no target, or at steady ones only,
+rests: it is asked again once its files, a target or the moment say so, or once a step of a target
+comes to something. A rebalancer of a hundred moves under way costs a pass about something else
+nothing.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.core.changes import (
     Change,
@@ -20,11 +26,12 @@ from reconciler.core.changes import (
 )
 from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
 from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.dialects.reads import FollowedObjects, KeyIndex, Ownership, Reads, ReadTable
 from reconciler.manifests.admission import admit
 from reconciler.manifests.edits.documents import cut
 from reconciler.manifests.paths import is_frozen
 from reconciler.manifests.text.reader import Document, read
-from reconciler.model.body import Body
+from reconciler.model.body import Body, keep_present
 from reconciler.model.decision import Wait
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -94,16 +101,16 @@ def join_triggers(
     demands: dict[ObjectKey, dict[str, TargetDemand]] = defaultdict(dict)
     limits: dict[ObjectKey, dict[str, int]] = defaultdict(dict)
     surges: dict[ObjectKey, dict[str, MakeBeforeBreak]] = defaultdict(dict)
-    for key, wanted_of in surging.items():
-        for target, surge in wanted_of.items():
-            surges[target][_name(key)] = surge
     for key, wanted in demanding.items():
         for target, demand in wanted.items():
             demands[target][_name(key)] = demand
+    for key, wanted_of in surging.items():
+        for target in demands.keys() & wanted_of.keys():
+            surges[target][_name(key)] = wanted_of[target]
     for key, counts in allowed.items():
         for target, count in counts.items():
             limits[target][_name(key)] = count
-    names = {_name(key): key for key in demanding}
+    names = {_name(key): key for key in (*demanding, *surging)}
     joined = {target: join_demands(found, surges.get(target)) for target, found in demands.items()}
     overrides = (
         LimitOverride(target, limit)
@@ -159,13 +166,15 @@ class Rebalances:
     """What became of all rebalancers and triggers in a round.
 
     Attributes:
-        outputs: Their status files.
+        outputs: The status files of those that were asked; all others stay as they are.
+        gone: The status files that should not exist any more.
         removed: Those whose manifest goes.
         failed: Those that could not be asked, and why.
         waits: What they wait for.
     """
 
     outputs: Mapping[ObjectKey, Body]
+    gone: frozenset[ObjectKey]
     removed: Mapping[ObjectKey, Removal]
     failed: tuple[Failed, ...]
     waits: tuple[Wait, ...]
@@ -181,10 +190,8 @@ class WantedRebalances:
     """What all rebalancers and triggers want; what comes of it is known after the plans."""
 
     _joined: JoinedTriggers
-    _asking: Mapping[ObjectKey, "_Asking"]
-    _failed: Mapping[ObjectKey, Failed]
-    _world: World
-    _holds: Holds
+    _asking: Mapping[ObjectKey, "_Asking | Failed"]
+    _askers: "_Askers"
 
     @property
     def triggers(self) -> Mapping[ObjectKey, RescheduleTrigger]:
@@ -198,26 +205,40 @@ class WantedRebalances:
 
     def close(self, rescheduled: Rescheduled) -> Rebalances:
         """Return how they stand, given the targets whose demand was met."""
+        world, memory = self._askers.world, self._askers.memory
+        came_on = {key: self._askers.ask(key) for key in sorted(memory.looking_at(rescheduled))}
         answers: dict[ObjectKey, _Answer] = {}
-        failed = dict(self._failed)
-        inputs, outputs = self._world.inputs, self._world.outputs
-        for key, asking in self._asking.items():
-            answer = attempt(partial(asking.close, rescheduled), partial(place_of, inputs[key]))
+        failed: dict[ObjectKey, Failed] = {}
+        for key, asking in {**self._asking, **came_on}.items():
+            answer: _Answer | Failed = (
+                asking
+                if isinstance(asking, Failed)
+                else attempt(
+                    partial(asking.close, rescheduled), partial(place_of, world.inputs[key])
+                )
+            )
             if isinstance(answer, Failed):
                 failed[key] = answer
-            else:
-                answers[key] = answer
-        kept = {key: outputs[key].body for key in failed if key in outputs}
+                continue
+            answers[key] = answer
+            if not isinstance(asking, Failed):
+                memory.take(key, asking, answer, world.outputs.get(key))
+        kept = {key: world.outputs[key].body for key in failed if key in world.outputs}
         removed = {
-            key: Removal(key, inputs[key].origin.path, found.results, found.body)
+            key: Removal(key, world.inputs[key].origin.path, found.results, found.body)
             for key, found in answers.items()
-            if found.expired and removable(self._world, key, self._holds.files)
+            if found.expired and removable(world, key, self._askers.busy)
         }
+        resting = memory.resting.telling(but=answers.keys() | failed.keys())
         return Rebalances(
             outputs=kept | {k: found.body for k, found in answers.items() if k not in removed},
+            gone=frozenset(memory.objects.gone | removed.keys()),
             removed=removed,
             failed=tuple(failed.values()),
-            waits=tuple(wait for key, found in answers.items() for wait in _waits(key, found)),
+            waits=(
+                *(wait for key, found in answers.items() for wait in _waits(key, found.waits)),
+                *(wait for one in resting for wait in _waits(one.key, one.waits)),
+            ),
         )
 
 
@@ -231,9 +252,9 @@ class _Answer:
     waits: tuple[Waiting, ...]
 
 
-def _waits(key: ObjectKey, answer: _Answer) -> Iterator[Wait]:
+def _waits(key: ObjectKey, waits: Iterable[Waiting]) -> Iterator[Wait]:
     """Yield what one of them waits for."""
-    for item in answer.waits:
+    for item in waits:
         yield Wait(
             until=item.until,
             key=key,
@@ -245,43 +266,133 @@ def _waits(key: ObjectKey, answer: _Answer) -> Iterator[Wait]:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """What one of them wants, and how it stands once it is known what came of that."""
+    """What one of them wants, and how it stands once it is known what came of that.
+
+    `reads` are the steady targets that it looked at, `None` where it looked at anything else.
+    """
 
     triggers: Mapping[ObjectKey, TargetDemand]
     close: Callable[[Rescheduled], _Answer]
     allowed: Mapping[ObjectKey, int] = field(default_factory=dict)
     surging: Mapping[ObjectKey, MakeBeforeBreak] = field(default_factory=dict)
+    reads: Reads | None = None
+
+
+class _Resting(NamedTuple):
+    """One of them at rest: what it has to tell in each round."""
+
+    key: ObjectKey
+    waits: tuple[Waiting, ...]
+    surging: Mapping[ObjectKey, MakeBeforeBreak]
+
+
+def _tells(resting: _Resting) -> bool:
+    return bool(resting.waits or resting.surging)
+
+
+REBALANCES = Ownership(kinds=(REBALANCER, TRIGGER))
+
+
+@dataclass(slots=True, eq=False)
+class RebalanceMemory:
+    """Rebalancers and triggers at rest, and steady targets; no answer depends on it.
+
+    Attributes:
+        objects: All of them.
+        resting: Those at rest, with the targets that they look at.
+        steady: The steady targets, by the reference that led there.
+    """
+
+    objects: FollowedObjects = field(default_factory=partial(FollowedObjects, REBALANCES))
+    resting: ReadTable[_Resting] = field(default_factory=partial(ReadTable, tells=_tells))
+    steady: dict[Reference, Target] = field(default_factory=dict)
+    _references: KeyIndex[ObjectKey, Reference] = field(default_factory=KeyIndex)
+    _apart: bool = False
+
+    def begin(
+        self, world: World, prepared: Iterable[Prepared], held: Container[ObjectKey], now: datetime
+    ) -> list[ObjectKey]:
+        """Begin a round, and return those to ask, sorted."""
+        own, known = self.objects.follow(world), self._references.ways
+        if world.apart != self._apart:
+            self._apart, own = world.apart, own | self.objects.there.keys()
+        changed = {key for key in known if key in held}
+        for part in prepared:
+            others = part.changed_targets()
+            changed |= known if others is None else known & others
+        for key in changed:
+            for reference in tuple(self._references.of(key)):
+                del self.steady[reference]
+                self._references.drop(reference, (key,))
+        asked = self.resting.affected(changed, own, now)
+        self.resting.drop_all(asked - self.objects.there.keys())
+        return sorted(asked & self.objects.there.keys())
+
+    def note(self, reference: Reference, target: Target) -> None:
+        """Note a steady target."""
+        self.steady[reference] = target
+        self._references.put(reference, (target.key,))
+
+    def looking_at(self, targets: Rescheduled) -> set[ObjectKey]:
+        """Return those at rest that look at some targets."""
+        known = self._references.ways & targets.keys()
+        return {key for target in known for key in self.resting.asking(target)}
+
+    def take(
+        self, key: ObjectKey, asking: _Asking, answer: _Answer, present: Manifest | None
+    ) -> None:
+        """Let one rest if it wants nothing, and only what it read and time can change that."""
+        if asking.reads is None or asking.triggers or asking.allowed or answer.expired:
+            return
+        if present is None or keep_present(answer.body, present.body) is not present.body:
+            return
+        until = earliest(*(wait.until for wait in answer.waits))
+        self.resting.settle(key, _Resting(key, answer.waits, asking.surging), asking.reads, until)
 
 
 def ask_rebalancers(
-    world: World, prepared: Mapping[Dialect, Prepared], now: datetime, holds: Holds
+    world: World,
+    prepared: Mapping[Dialect, Prepared],
+    now: datetime,
+    holds: Holds,
+    memory: RebalanceMemory,
 ) -> WantedRebalances:
-    """Ask every rebalancer and trigger.
+    """Ask every rebalancer and trigger that is not at rest.
 
     One whose record cannot be read waits: it would look like one that never ran.
     """
-    targets = _AllTargets(world, prepared, holds.targets)
-    asking: dict[ObjectKey, _Asking] = {}
-    failed: dict[ObjectKey, Failed] = {}
-    for manifest in (one for kind in (REBALANCER, TRIGGER) for one in world.of_kind(*kind)):
-        if is_frozen(world, manifest.key):
-            continue
-        asked = attempt(partial(_ask, world, manifest, targets, now), partial(place_of, manifest))
-        if isinstance(asked, Failed):
-            failed[manifest.key] = asked
-        else:
-            asking[manifest.key] = asked
+    keys = memory.begin(world, prepared.values(), holds.targets, now)
+    targets = _AllTargets(world, prepared, holds.targets, memory)
+    askers = _Askers(world=world, targets=targets, now=now, busy=holds.files, memory=memory)
+    asked = {key: askers.ask(key) for key in keys if not is_frozen(world, key)}
+    asking = {key: one for key, one in asked.items() if not isinstance(one, Failed)}
+    resting = {one.key: one.surging for one in memory.resting.telling(but=asked) if one.surging}
     return WantedRebalances(
         _joined=join_triggers(
             {key: one.triggers for key, one in asking.items()},
             {key: one.allowed for key, one in asking.items()},
-            {key: one.surging for key, one in asking.items()},
+            resting | {key: one.surging for key, one in asking.items()},
         ),
-        _asking=asking,
-        _failed=failed,
-        _world=world,
-        _holds=holds,
+        _asking=asked,
+        _askers=askers,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Askers:
+    """Rebalancers and triggers of a round, asked one by one; `busy` files lose no document."""
+
+    world: World
+    targets: "_AllTargets"
+    now: datetime
+    busy: frozenset[str]
+    memory: RebalanceMemory
+
+    def ask(self, key: ObjectKey) -> _Asking | Failed:
+        """Ask one of them what it wants."""
+        manifest = self.world.inputs[key]
+        work = partial(_ask, self.world, manifest, _LookedUp(self.targets), self.now)
+        return attempt(work, partial(place_of, manifest))
 
 
 @dataclass(slots=True, eq=False)
@@ -291,10 +402,14 @@ class _AllTargets:
     world: World
     prepared: Mapping[Dialect, Prepared]
     held: Mapping[ObjectKey, str]
+    memory: RebalanceMemory
     orders: dict[str, Sequence[Dialect]] = field(default_factory=dict)
 
     def find(self, reference: Reference, /) -> Target | None:
         """Ask the dialect whose API the reference is of first; one may take workloads of any."""
+        known = self.memory.steady.get(reference)
+        if known is not None:
+            return known
         group = group_of(reference.api_version)
         asked = self.orders.get(group)
         if asked is None:
@@ -302,9 +417,13 @@ class _AllTargets:
             self.orders[group] = asked
         found = (self.prepared[dialect].target(reference) for dialect in asked)
         target = next((target for target in found if target is not None), None)
-        if target is None or target.key not in self.held:
-            return target
-        return replace(target, waits_for=self.held[target.key])
+        if target is None:
+            return None
+        if target.key in self.held:
+            return replace(target, waits_for=self.held[target.key], steady=False)
+        if target.steady:
+            self.memory.note(reference, target)
+        return target
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return what any dialect means by it."""
@@ -316,7 +435,35 @@ class _AllTargets:
         return key in self.world.inputs
 
 
-def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) -> _Asking:
+@dataclass(slots=True, eq=False)
+class _LookedUp:
+    """The targets as one of them looks at them, and whether those are steady ones only."""
+
+    targets: _AllTargets
+    keys: set[ObjectKey] = field(default_factory=set)
+    steady: bool = True
+
+    def find(self, reference: Reference, /) -> Target | None:
+        """Return what a reference names, `None` if nothing."""
+        target = self.targets.find(reference)
+        if target is None or not target.steady:
+            self.steady = False
+        else:
+            self.keys.add(target.key)
+        return target
+
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
+        """Return what a description means, sorted."""
+        self.steady = False
+        return self.targets.select(selection)
+
+    def has_policy(self, key: ObjectKey, /) -> bool:
+        """Return whether a policy is there."""
+        self.steady = False
+        return self.targets.has_policy(key)
+
+
+def _ask(world: World, manifest: Manifest, targets: _LookedUp, now: datetime) -> _Asking:
     """Admit one of them and ask what it wants."""
     present = world.outputs.get(manifest.key)
     record = mapping(present.body, "metadata") if present is not None else None
@@ -330,6 +477,8 @@ def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) 
     else:
         step = advance(decode_rebalancer(spec, status, admitted), targets, now)
         asking = _ask_rebalancer(manifest, metadata, step)
+    if targets.steady:
+        asking = replace(asking, reads=frozenset(targets.keys))
     if not manifest.origin.pointer and not world.apart:
         return asking
     return _staying(asking, None if present is None else present.body, now)

@@ -27,7 +27,7 @@ from reconciler.core.ledger import LedgerMemory
 from reconciler.core.ledger_file import but_of
 from reconciler.core.losses import KeptPlacements, keep_placements
 from reconciler.core.publishing import PublishMemory, publish
-from reconciler.core.rebalances import Holds, remove_documents
+from reconciler.core.rebalances import Holds, RebalanceMemory, remove_documents
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.restored import told_restored, with_restored
 from reconciler.core.rounds import Round, converge, run_round, world_after
@@ -92,6 +92,7 @@ class Memo:
         settings: The configuration decoded, under one name.
         delivery: Which files of clusters there should be.
         ledger: What is reserved of clusters.
+        rebalances: Which rebalancers and triggers rest.
         suspensions: Which objects are suspended until a moment.
         published: What was told in neutral kinds.
         reports: The records of clusters that are reported.
@@ -102,6 +103,7 @@ class Memo:
     settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
     delivery: DeliveryMemory = field(default_factory=undelivered)
     ledger: LedgerMemory = field(default_factory=LedgerMemory)
+    rebalances: RebalanceMemory = field(default_factory=RebalanceMemory)
     former: "Memo | None" = None
     suspensions: EndingSuspensions = field(default_factory=EndingSuspensions)
     published: PublishMemory = field(default_factory=PublishMemory)
@@ -112,7 +114,7 @@ class Memo:
         """Forget everything, as after a pass that was not brought to its end."""
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
         self.delivery, self.ledger, self.former = undelivered(), LedgerMemory(), None
-        self.published = PublishMemory()
+        self.published, self.rebalances = PublishMemory(), RebalanceMemory()
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""
@@ -287,6 +289,7 @@ def _decide(
         now=now,
         memories=memo.dialects,
         ledgers=memo.ledger,
+        rebalances=memo.rebalances,
         asked=asked,
         holds=holds,
     )

@@ -8,11 +8,12 @@ decision and is a fault. The world that the last round leaves is what the next p
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 
 from reconciler.core.changes import Change, DeleteFile, LimitOverride, Outcome, Removal, WriteFile
 from reconciler.core.ledger import LedgerMemory, open_ledger, plan_in_turn
 from reconciler.core.ledger_file import LEDGER
-from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
+from reconciler.core.rebalances import NO_HOLDS, Holds, RebalanceMemory, ask_rebalancers
 from reconciler.dialects.contract import Dialect, DialectMemory, Results
 from reconciler.dialects.object_pass import traces_of
 from reconciler.manifests.identity import Identity, identify
@@ -28,7 +29,6 @@ from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import branched, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
-from reconciler.rebalance.target import REBALANCER, TRIGGER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,7 @@ def run_round(
     memories: Mapping[Dialect, DialectMemory],
     *,
     ledgers: LedgerMemory | None = None,
+    rebalances: RebalanceMemory | None = None,
     asked: frozenset[ObjectKey] = frozenset(),
     holds: Holds = NO_HOLDS,
 ) -> Round:
@@ -68,13 +69,14 @@ def run_round(
         now: Moment of the pass.
         memories: What each dialect remembers.
         ledgers: What is remembered of reservations, `None` for nothing.
+        rebalances: What is remembered of rebalancers and triggers, `None` for nothing.
         asked: Outputs to explain.
         holds: Which rebalances and removals wait.
     """
     prepared = {
         dialect: memory.prepare(world, settings, now) for dialect, memory in memories.items()
     }
-    wanted = ask_rebalancers(world, prepared, now, holds)
+    wanted = ask_rebalancers(world, prepared, now, holds, rebalances or RebalanceMemory())
     book = open_ledger(world, settings, now, ledgers or LedgerMemory(), tuple(prepared))
     planned = plan_in_turn(
         prepared,
@@ -82,8 +84,8 @@ def run_round(
         None if book is None else book.ledger,
     )
     results = _together([plan.results for plan in planned.values()])
-    rebalances = wanted.close(results.rescheduled)
-    written, gone = _differing(world, rebalances.outputs, (REBALANCER, TRIGGER))
+    closed = wanted.close(results.rescheduled)
+    written, gone = _differing(world, closed.outputs, (), closed.gone)
     for dialect, plan in planned.items():
         own, lost = _differing(world, plan.outputs, dialect.written, plan.gone)
         written |= own
@@ -95,15 +97,15 @@ def run_round(
         written |= own
         gone |= lost
     of_rebalances = Results(
-        faults=tuple(failed.fault for failed in rebalances.failed),
-        traces=traces_of(rebalances.failed),
-        until=earliest(rebalances.until, None if book is None else book.ends()),
-        waits=rebalances.waits,
+        faults=tuple(failed.fault for failed in closed.failed),
+        traces=traces_of(closed.failed),
+        until=earliest(closed.until, None if book is None else book.ends()),
+        waits=closed.waits,
     )
     return Round(
         written=written,
         gone=frozenset(gone),
-        removed=rebalances.removed,
+        removed=closed.removed,
         overrides=wanted.overrides,
         reserved_until=None if book is None else book.until,
         results=_together([of_rebalances, results]),
@@ -119,7 +121,7 @@ def _together(results: Collection[Results]) -> Results:
         rescheduled={key: met for one in results for key, met in one.rescheduled.items()},
         traces=tuple(trace for one in results for trace in one.traces),
         until=earliest(*(one.until for one in results)),
-        waits=tuple(sorted(wait for one in results for wait in one.waits)),
+        waits=tuple(sorted(chain.from_iterable(one.waits for one in results))),
         explanations={key: explain for one in results for key, explain in one.explanations.items()},
     )
 

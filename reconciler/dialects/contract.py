@@ -189,6 +189,9 @@ class Prepared(Protocol):
     def target(self, reference: Reference, /) -> Target | None:
         """Return what a rebalancer's reference names in this dialect, `None` if nothing."""
 
+    def changed_targets(self) -> AbstractSet[ObjectKey] | None:
+        """Return the steady targets that may be others by now, `None` if any may; once a round."""
+
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return the objects of this dialect that a description means."""
 

@@ -269,9 +269,9 @@ class ReadTable(Generic[V]):
         """Forget all objects."""
         self.keep(())
 
-    def telling(self, but: Collection[ObjectKey]) -> Iterator[V]:
-        """Yield the values at rest that have something to say, but for those of some objects."""
-        return (value for key, value in self._telling.items() if key not in but)
+    def telling(self, but: Collection[ObjectKey]) -> list[V]:
+        """Return the values at rest that have something to say, but for those of some objects."""
+        return [value for key, value in self._telling.items() if key not in but]
 
     def until(self) -> datetime | None:
         """Return the next moment at which an object at rest is due, `None` if there is none."""

@@ -9,6 +9,7 @@ API are read from conditions.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -235,9 +236,8 @@ class Decision:
         return 0 if self.removed else max(0, _replicas_in(self.before) - _replicas_in(self.after))
 
 
-@dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Wait:
-    """One object that stays as it is until a moment.
+class Wait(NamedTuple):
+    """One object that stays as it is until a moment; a tuple, for each round sorts all of them.
 
     Attributes:
         until: When time alone ends it.

@@ -239,6 +239,8 @@ class Target:
         last_move: The last move that was made with a rest, `None` without one.
         unkept: Returns why what runs of it cannot be told from what does not, `""` if it can; asked
             likewise.
+        steady: Whether its dialect says when it may be another target. While a step is under way
+            nobody asks where it would go, so neither time nor another cluster counts.
     """
 
     key: ObjectKey
@@ -257,6 +259,7 @@ class Target:
     unkept: Callable[[], str] = field(default=_not_kept, compare=False)
     kept: Callable[[], FreshPlace | None] = field(default=_nothing, compare=False)
     last_move: LastMove | None = None
+    steady: bool = False
 
 
 class Rest(NamedTuple):

@@ -11,6 +11,7 @@ in force, and has failed for good once a step gave something back for its deadli
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
 from reconciler.errors import UserError
 from reconciler.model.body import Body
@@ -18,6 +19,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.records import dataclass, field, replace
+from reconciler.model.remembered import AnswerCache
 from reconciler.model.world import World
 from reconciler.rebalance.rebalancer_files import (
     NOT_FOUND,
@@ -475,11 +477,21 @@ def is_at_work(rebalancer: Rebalancer, now: datetime) -> bool:
     return bool(advance(rebalancer, _Anything(), now).found)
 
 
-def pending_in_parts(world: World) -> frozenset[ObjectKey] | None:
-    """Return what limited rebalancers and triggers are still moving, as their records say.
+@dataclass(slots=True, eq=False)
+class MovedInParts:
+    """What limited rebalancers and triggers are still moving, read anew where a file differs."""
 
-    `None` where such a record cannot be read, so that it may be anything.
-    """
+    _answers: AnswerCache[None, frozenset[ObjectKey] | None] = field(default_factory=AnswerCache)
+
+    def of(self, world: World) -> frozenset[ObjectKey] | None:
+        """Return what their records say, `None` where one cannot be read: it may be anything."""
+        outputs = map(world.outputs_of_kind, (REBALANCER, TRIGGER))
+        written = (world.written_of_kind(*kind) for kind in (REBALANCER, TRIGGER))
+        read_from = (*outputs, *written)
+        return self._answers.recall(None, read_from, partial(_pending_in_parts, world))
+
+
+def _pending_in_parts(world: World) -> frozenset[ObjectKey] | None:
     found: set[ObjectKey] = set()
     for one in world.outputs_of_kind(REBALANCER):
         if one.key not in world.inputs:

@@ -8,11 +8,13 @@ from typing import cast
 import pytest
 
 from reconciler.core.changes import Outcome
-from reconciler.core.reconcile import reconcile
+from reconciler.core.reconcile import Memo, reconcile
 from reconciler.imports.importers import report_of
 from reconciler.manifests.admission import SUSPEND
 from reconciler.manifests.text.reader import read
 from reconciler.model.fields import mapping
+from reconciler.model.records import replace
+from reconciler.model.world import World
 from reconciler.rebalance.surge import STEP, SURGE, decode_surge
 from tests.builders import (
     DYNAMIC,
@@ -36,7 +38,7 @@ from tests.dialects.kubefleet import test_make_before_break as fleet
 from tests.dialects.ocm import test_make_before_break as hub
 from tests.dialects.ocm.test_decide import HUB_OF_TWO
 from tests.dialects.ocm.worlds import placement as hub_placement
-from tests.stories import Story, story
+from tests.stories import Story, applied, linked, story
 
 SAFE: Body = {"makeBeforeBreak": {"deadlineSeconds": 100}}
 ALL: Body = {"makeBeforeBreak": {"deadlineSeconds": 100, "maxSurgePercent": 100}}
@@ -285,9 +287,9 @@ def test_a_trigger_that_is_ready_in_time_succeeds() -> None:
     assert ({"a": 4}, ("Success", [])) == (told.placed(), trigger_status(told))
 
 
-def costs(told: Story) -> int:
-    """How many functions a pass over everything calls."""
-    world, now, count = told.world(), told.now + timedelta(seconds=1), 0
+def costs(told: Story, memo: Memo | None = None, world: World | None = None) -> int:
+    """How many functions a pass calls, over everything without a memory."""
+    world, now, count = world or told.world(), told.now + timedelta(seconds=1), 0
 
     def called(_frame: object, event: str, _argument: object) -> None:
         nonlocal count
@@ -295,7 +297,7 @@ def costs(told: Story) -> int:
 
     sys.setprofile(called)
     try:
-        reconcile(world, now)
+        reconcile(world, now, memo=memo)
     finally:
         sys.setprofile(None)
     return count
@@ -310,6 +312,85 @@ def test_a_hundredth_under_way_costs_a_tenth_at_most() -> None:
     assert {"a": 1} == beside(told, "web1-deployment")
 
     assert costs(told) < 1.1 * before
+
+
+def relabelled(told: Story, names: Sequence[str], memo: Memo) -> int:
+    """What a pass costs that comes to one more label of the last workload, the others at rest."""
+    world = None
+    for number in range(4):
+        world = linked(told.world(), world)
+        reconcile(world, told.now, memo=memo)
+        told.put(deployment(names[-1], replicas=4, cpu="1", labels={"number": str(number)}))
+    return costs(told, memo, linked(told.world(), world))
+
+
+def test_moves_under_way_cost_a_pass_about_something_else_nothing() -> None:
+    """A rebalancer at rest is not asked, however many it moves; law 10 holds what it answers."""
+    names = [f"web{number}" for number in range(40)]
+    told = away(4, *names)
+    before = relabelled(told, names, Memo())
+    told.put(rebalancer("demo", *(target(name=name) for name in names[:30]), limits=SAFE)).run(10)
+    assert {"a": 1} == beside(told, "web29-deployment")
+
+    assert relabelled(told, names, Memo()) < 1.1 * before
+
+
+def test_a_step_that_comes_to_something_has_no_other_binding_decided() -> None:
+    """It leaves what is moved in batches; of the others, that is told by their own keys."""
+    names = [f"web{number}" for number in range(40)]
+    told, memo, world = away(4, *names), Memo(), None
+    told.put(rebalancer("demo", *(target(name=name) for name in names), limits=ALL)).run(10)
+    for number in range(3):
+        hear(told, "a", name=names[number])
+        world = linked(told.world(), world)
+        cost = costs(told, memo, world)
+        told.files = applied(told.files, reconcile(world, told.now + timedelta(seconds=1)))
+        told.now += timedelta(seconds=1)
+
+    assert {"a": 4} == told.placed("web2-deployment")
+    assert cost < 20_000, "each of 39 bindings decided again costs a thousand calls"
+
+
+def test_a_rebalancer_at_rest_goes_when_its_time_is_over() -> None:
+    """It has finished, and nothing but time is left to say something."""
+    told, memo, world = away().put(rebalancer(ttl=100)), Memo(), None
+    told.run(10)
+    for seconds in (20, 30, 200):
+        told.now = after(seconds)
+        world = linked(told.world(), world)
+        outcome = reconcile(world, told.now, memo=memo)
+        assert (seconds == 200) == bool(outcome.removals)
+
+
+METADATA = {**mapping(deployment(), "metadata"), "annotations": {SUSPEND: "true"}}
+SUSPENDED = {**deployment(replicas=4, cpu="1"), "metadata": METADATA}
+CHANGES: Mapping[str, Callable[[Story], object]] = {
+    "suspended": lambda told: told.put(SUSPENDED),
+    "without-policy": lambda told: told.drop(policy()),
+    "gone": lambda told: told.drop(deployment()),
+    "without-rebalancer": lambda told: told.drop(rebalancer()),
+    "another-target": lambda told: told.put(rebalancer("demo", target(name="x"), limits=SAFE)),
+    "faulty-cluster": lambda told: told.files.update({"cluster/b.yaml": "a: [\n"}),
+    "asked-by-another": lambda told: told.put(rebalancer("second", limits=ALL)),
+    "ready": lambda told: hear(told, "a"),
+    "late": lambda told: setattr(told, "now", told.now + timedelta(seconds=200)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_rebalancer_at_rest_answers_what_one_that_is_asked_does(change: str) -> None:
+    """Whatever its target, its files and time come to."""
+    told, memo, world = begun(), Memo(), None
+    for _ in range(3):
+        world = linked(told.world(), world)
+        assert () == reconcile(world, told.now, memo=memo).changes
+    CHANGES[change](told)
+    for _ in range(3):
+        told.now += timedelta(seconds=1)
+        world = linked(told.world(), world)
+        cold, warm = reconcile(told.world(), told.now), reconcile(world, told.now, memo=memo)
+        assert replace(cold, explanations={}) == replace(warm, explanations={})
+        told.files = applied(told.files, cold)
 
 
 # What moves as a whole

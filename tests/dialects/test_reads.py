@@ -87,7 +87,7 @@ def test_what_has_news_tells_it_while_it_rests() -> None:
     for key, value in ((A, "a"), (B, "b"), (C, "c")):
         made.settle(key, value, frozenset(), None)
 
-    assert ["c"] == list(made.telling(but=[A]))
+    assert ["c"] == made.telling(but=[A])
 
 
 STEPS = st.lists(

@@ -6,6 +6,7 @@ room of clusters in their order. What is remembered between rounds and passes on
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
@@ -105,6 +106,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.projection.project import projected_from
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
+from reconciler.rebalance.workload_rebalancer import MovedInParts
 from reconciler.schedule.capacity import (
     NOTHING_PLACED,
     ClusterDemand,
@@ -322,6 +324,9 @@ class KarmadaMemory:
         reserved: What the last round found reserved of clusters.
         batched: The bindings that the last round found moved in batches.
         created: The bindings that the last round created.
+        targets: Every binding as rebalancers saw it last.
+        moving: The workloads that are moved in batches.
+        moved: The bindings of these, under one name.
     """
 
     clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
@@ -339,6 +344,9 @@ class KarmadaMemory:
     reserved: CacheKey = ()
     batched: frozenset[ObjectKey] | None = None
     created: CreatedBindings = field(default_factory=CreatedBindings)
+    targets: Followed[ObjectKey, Draft] = field(default_factory=Followed)
+    moving: MovedInParts = field(default_factory=MovedInParts)
+    moved: AnswerCache[None, frozenset[ObjectKey] | None] = field(default_factory=AnswerCache)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
@@ -377,6 +385,13 @@ class Bindings:
         if why:
             return Target(key, waits_for=why)
         return None if draft is None else target_of(draft, self.around, self.world, workload)
+
+    def changed_targets(self) -> AbstractSet[ObjectKey] | None:
+        """Return the bindings with another draft, and those that are kept whatever happens."""
+        changed = self.memory.targets.keys(self.claims.drafts)
+        if self.inventory.failed or self.claims.waiting or self.world.frozen:
+            return None  # what cannot be read may hold up any of them
+        return self.claims.kept.keys() | changed
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the workloads that a description means, of those that can be rebalanced.
@@ -479,18 +494,21 @@ class Bindings:
             *self.quotas.changed(),
             *memory.scores.changed(),
             *self._room_changed(),
-            *self._batches_changed(),
         ]
         own = memory.changes.own((self.settings,), drafts, around.copies)
+        own |= self._moving_otherwise()
         affected = memory.parts.affected(changed, own, around.now)
         memory.parts.drop_all(affected - drafts.keys())
         return affected & drafts.keys()
 
-    def _batches_changed(self) -> Iterator[Question]:
-        """Yield what those ask who are moved in batches, if others are by now."""
+    def _moving_otherwise(self) -> AbstractSet[ObjectKey]:
+        """Return the bindings that are moved in batches by now, or are not any more."""
         before, self.memory.batched = self.memory.batched, self.around.batched
-        if before != self.around.batched:
-            yield BATCHES
+        if before == self.around.batched:
+            return frozenset()
+        if before is None or self.around.batched is None:
+            return self.memory.parts.asking(BATCHES)
+        return before ^ self.around.batched
 
     def _room_changed(self) -> Iterator[Question]:
         """Yield what those ask who wait for room, if something else is reserved now."""
@@ -547,6 +565,7 @@ class Karmada:
             fleet = draw_fleet(views, lost, claims, KarmadaMemory(), declared=declared)[1]
             return fleet.with_scores(scores)
 
+        moving = self.memory.moving.of(world)
         quotas = open_quotas(world, self.memory.quotas, enforced=enforces_quotas(settings))
         return Bindings(
             world=world,
@@ -565,7 +584,9 @@ class Karmada:
                 refusal=quotas.refusal,
                 refusal_before=quotas.refusal_before(),
                 scores_before=scores_before(world),
-                batched=batched_bindings(world),
+                batched=self.memory.moved.recall(
+                    None, (moving,), partial(batched_bindings, moving)
+                ),
                 unschedulable_after=unschedulable_after(settings),
             ),
             settings=settings,

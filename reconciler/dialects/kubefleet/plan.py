@@ -124,7 +124,7 @@ from reconciler.rebalance.target import (
     read_last_move,
     selects,
 )
-from reconciler.rebalance.workload_rebalancer import pending_in_parts
+from reconciler.rebalance.workload_rebalancer import MovedInParts
 from reconciler.schedule.capacity import (
     NO_DEMAND,
     ClusterDemand,
@@ -169,7 +169,8 @@ class KubeFleetMemory:
         parts: The parts that leave placements as they are, with what they were decided from.
         reserved: What the last round found reserved of clusters.
         short: The placements that found too little room in this round.
-        pending: What limited rebalances were still moving, as the last round had it.
+        moving: What limited rebalances are still moving.
+        pending: The same as the last round had it.
     """
 
     clusters: InventoryCache[Member] = field(default_factory=InventoryCache)
@@ -188,6 +189,7 @@ class KubeFleetMemory:
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     reserved: CacheKey = ()
     short: set[ObjectKey] = field(default_factory=set)
+    moving: MovedInParts = field(default_factory=MovedInParts)
     pending: frozenset[ObjectKey] | None = frozenset()
     _inventory: object = None
     _under: CacheKey = ()
@@ -340,6 +342,10 @@ class Fleets:
             last_move=self._last_move(key),
             unmakeable=partial(self._unmakeable, key),
         )
+
+    def changed_targets(self) -> AbstractSet[ObjectKey]:
+        """Return none: what is left of a goal depends on clusters, so no target is steady."""
+        return frozenset()
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; each is its own policy."""
@@ -589,7 +595,7 @@ class KubeFleet:
         memory.overrides_before = overrides
         if memory.is_otherwise((settings, world.known, world.frozen, inventory.failed)):
             own |= there.keys()
-        pending = pending_in_parts(world)
+        pending = memory.moving.of(world)
         own |= _moving_otherwise(memory.pending, pending, there.keys())
         memory.pending = pending
         affected = memory.parts.affected(changed, own, now)

@@ -51,6 +51,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, CacheKey, forget
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.workload_rebalancer import MovedInParts
 
 
 def placement_key(owner: tuple[str, str]) -> ObjectKey:
@@ -89,6 +90,7 @@ class OcmMemory:
         decided: The placements whose decisions in `standing` may not be those of the files.
         parts: The parts that leave placements as they are, with what they were decided from.
         set_parts: Likewise those of sets.
+        moving: What limited rebalances are still moving.
     """
 
     clusters: InventoryCache[ManagedCluster] = field(default_factory=InventoryCache)
@@ -104,6 +106,7 @@ class OcmMemory:
     decided: set[ObjectKey] = field(default_factory=set)
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     set_parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
+    moving: MovedInParts = field(default_factory=MovedInParts)
     _under: CacheKey = ()
 
     def is_otherwise(self, under: CacheKey) -> bool:

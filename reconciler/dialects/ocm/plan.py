@@ -109,7 +109,6 @@ from reconciler.rebalance.target import (
     read_last_move,
     selects,
 )
-from reconciler.rebalance.workload_rebalancer import pending_in_parts
 from reconciler.schedule.capacity import (
     NOTHING_PLACED,
     Ledger,
@@ -303,6 +302,10 @@ class Placements:
             why = f"it cannot be decided ({fault_place(failed.fault)})"
         return Target(key, waits_for=why) if why else None
 
+    def changed_targets(self) -> AbstractSet[ObjectKey]:
+        """Return none: what is left of a goal depends on clusters, so no target is steady."""
+        return frozenset()
+
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; each is its own policy."""
         for key, manifest in sorted(self.memory.followed.there.items()):
@@ -474,7 +477,7 @@ class Ocm:
             affected_sets=affected_sets,
             memory=memory,
             sets=SetsInUse(world),
-            pending=pending_in_parts(world),
+            pending=memory.moving.of(world),
         )
 
     def forget(self) -> None:

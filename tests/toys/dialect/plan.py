@@ -35,6 +35,10 @@ class Berths:
         found = kind == BERTH and key in self.world.inputs
         return Target(key, waits_for=self.held(key)) if found else None
 
+    def changed_targets(self) -> frozenset[ObjectKey]:
+        """Return none: no berth is a steady target."""
+        return frozenset()
+
     def select(self, _selection: TargetSelection, /) -> tuple[()]:
         """Return nothing: berths are rebalanced by name only."""
         return ()

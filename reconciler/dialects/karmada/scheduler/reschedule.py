@@ -43,9 +43,7 @@ from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.records import replace
-from reconciler.model.world import World
 from reconciler.rebalance.surge import Ready, StepResult, Surge, begin, displace, go_on
-from reconciler.rebalance.workload_rebalancer import pending_in_parts
 from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 
@@ -267,10 +265,12 @@ def write_goal(goal: Clusters | None) -> str:
     return "" if goal is None else write_note(dict(goal))
 
 
-def batched_bindings(world: World) -> frozenset[ObjectKey] | None:
-    """Return the bindings that a limited rebalance is still moving, `None` where it may be any."""
-    found = pending_in_parts(world)
-    return None if found is None else frozenset(map(binding_key, found))
+def batched_bindings(moving: frozenset[ObjectKey] | None) -> frozenset[ObjectKey] | None:
+    """Return the bindings of the workloads that a limited rebalance is still moving.
+
+    `None` stands for any, as where a record cannot be read.
+    """
+    return None if moving is None else frozenset(map(binding_key, moving))
 
 
 def clusters_between(

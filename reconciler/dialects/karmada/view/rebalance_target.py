@@ -119,10 +119,11 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
     moments = (binding.reschedule_triggered_at, reschedule_asked_at(draft.spec))
     triggered = max(filter(None, moments), default=None)
     goal = read_goal(draft.metadata)
+    is_asked = triggered is not None and triggered <= now
     return Target(
         draft.key,
         # One in the future is a person's, and does not outlive this pass.
-        triggered_at=triggered if triggered is not None and triggered <= now else None,
+        triggered_at=triggered if is_asked else None,
         waits_for=why,
         divisible=is_divisible(binding),
         moves=partial(moves_afresh, binding, around.members, now),
@@ -136,6 +137,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         unmakeable=partial(_why_not_beside, draft, binding, around),
         unkept=partial(_why_not_kept, draft, binding, around),
         kept=partial(_kept_place, draft, binding, around),
+        steady=surge is not None and is_asked and not why,
     )
 
 
