@@ -16,13 +16,14 @@ from reconciler.audit.named_object import near, spelled
 from reconciler.audit.previews.foresight import Coming
 from reconciler.cli.event_reader import TYPES, EventReader
 from reconciler.cli.options import Since
-from reconciler.cli.printing import coming_for, coming_in, coming_lines, print_json, print_json_line
+from reconciler.cli.printing import coming_at, coming_for, coming_lines, print_json, print_json_line
 from reconciler.cli.progress import HISTORY, doing
 from reconciler.cli.tables import print_table
-from reconciler.cli.world import note_if_empty, open_revisions
+from reconciler.cli.world import note_if_empty, open_fleet
 from reconciler.core.dialects import KINDS
 from reconciler.core.message import RUNS
 from reconciler.errors import UsageError
+from reconciler.library.fleet import FleetRepository
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
@@ -30,9 +31,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.moments import format_moment
 from reconciler.model.records import dataclass
 from reconciler.model.text import short_id, shown
-from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.history import resolve_revision
-from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.resources import SystemClock
 
 
@@ -84,8 +83,8 @@ def run(
     if all_namespaces and (namespace is not None or word is not None):
         raise UsageError("--all-namespaces excludes -n and OBJECT")
     choice = EventChoice.of(namespace, types, warnings=warnings)
-    revisions = open_revisions(directory, layout)
-    repository = revisions.repository
+    fleet = open_fleet(directory, layout)
+    revisions, repository = fleet.revisions, fleet.repository
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
     revision = None if since is None else since.revision
@@ -100,7 +99,7 @@ def run(
         found, older = reader.read(head, after, limit)
     if older:
         click.echo(f"showing the newest {limit} events; --limit 0 shows all", err=True)
-    coming = () if watch or since else _coming(revisions, head, key)
+    coming = () if watch or since else _coming(fleet, head, key)
     coming = tuple(one for one in coming if asked in (None, one.key.namespace))
     lines = watch and output == "json"
     wide = output == "wide"
@@ -126,10 +125,10 @@ def run(
     return 0
 
 
-def _coming(revisions: GitRevisions, head: str, key: ObjectKey | None) -> tuple[Coming, ...]:
+def _coming(fleet: FleetRepository, head: str, key: ObjectKey | None) -> tuple[Coming, ...]:
     """Return what is coming for an object, for all if none is named."""
-    world = revisions.loader.load(head)
-    return coming_in(world) if key is None else coming_for(world, {key})
+    world = fleet.revisions.loader.load(head)
+    return coming_at(fleet, world, head) if key is None else coming_for(world, {key})
 
 
 def _refuse_unknown(subject: Subject) -> None:
@@ -152,6 +151,8 @@ def _follow(
     headers: bool,
 ) -> None:
     """Print the events of each commit that comes, until interrupted."""
+    from reconciler.shell.daemon.watch import Wakeups
+
     with Wakeups(reader.repository.common_dir, poll_seconds=poll_seconds) as wakeups:
         while True:
             new = reader.repository.resolve(branch)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reconciler.audit.previews.foresight import Coming
     from reconciler.core.asked import SettledWorld
     from reconciler.core.reconcile import Memo
+    from reconciler.library.fleet import FleetRepository
     from reconciler.model.identity import ObjectKey
     from reconciler.model.kinds import Kind
     from reconciler.model.world import World
@@ -114,6 +115,26 @@ def coming_in(
 
     with doing(PASSES):
         return foresee(world, _from_on(world), memo=memo, settled=settled)
+
+
+def coming_at(
+    fleet: "FleetRepository", world: "World", head: str, *, memo: "Memo | None" = None
+) -> "tuple[Coming, ...]":
+    """Return the same of a commit, with what is known of the last one in which nothing moved.
+
+    Args:
+        fleet: The repository.
+        world: That of the commit; it is kept for later questions where nothing moves in it.
+        head: The commit, as full hex id.
+        memo: What earlier passes remembered.
+    """
+    from reconciler.cli.world import keep_settled, settled_world
+    from reconciler.core.reconcile import Memo
+
+    memo = memo or Memo()
+    coming = coming_in(world, memo=memo, settled=settled_world(fleet))
+    keep_settled(fleet, world, head, _from_on(world), memo)
+    return coming
 
 
 def coming_for(world: "World", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":

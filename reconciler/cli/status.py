@@ -47,7 +47,7 @@ from reconciler.audit.references import check_inputs
 from reconciler.cli.description import Line, aligned
 from reconciler.cli.options import EXIT_FORBIDDEN
 from reconciler.cli.printing import (
-    coming_in,
+    coming_at,
     print_json,
     sentences,
     suspender_sentences,
@@ -107,9 +107,8 @@ def run(
     at, layout = asked.at, fleet.layout
     revisions = fleet.revisions
     head = resolve_revision(revisions.repository, at)
-    counts, known = fleet.counted_commits, fleet.settled_commits
+    counts = fleet.counted_commits
     counted = None if counts is None else counts.load(revisions.loader)
-    settled = None if known is None else known.load(revisions.loader)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
     commits = revisions.commits(head, whole=False)
@@ -125,11 +124,7 @@ def run(
     branch = asked.branch or (served if at == "HEAD" else at)
     unaccepted = unaccepted_commits(revisions, served, world.revision, commits)
     memo = Memo()
-    coming = coming_in(world, memo=memo, settled=settled)
-    now = next_moment(world, SystemClock().now())
-    idle = memo.idle(world, now)
-    if known is not None and idle is not None:
-        known.keep(world, head, idle, now)
+    coming = coming_at(fleet, world, head, memo=memo)
     here = at == "HEAD" and not world.apart
     edits = kept_edits(revisions.repository, layout.output_root) if here else ()
     late = (

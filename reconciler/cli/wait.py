@@ -18,10 +18,13 @@ from reconciler.cli.kinds import asked_kinds
 from reconciler.cli.kinds import kinds_present as present_kinds
 from reconciler.cli.selection import NamedOrChosen, matching, named_key
 from reconciler.cli.tables import shown_body, typed_name
-from reconciler.cli.world import fleet_of, note_if_empty
+from reconciler.cli.world import fleet_of, keep_settled, note_if_empty, settled_world
+from reconciler.core.asked import passes_since
+from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.record import next_moment
 from reconciler.errors import UsageError, UserError
+from reconciler.library.fleet import FleetRepository
 from reconciler.manifests.json_path import check_path, find_path, spelled_value
 from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
@@ -30,7 +33,6 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.records import dataclass, field
 from reconciler.model.text import printable, shown
 from reconciler.model.world import World
-from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.resources import SystemClock
 
@@ -181,25 +183,31 @@ def run(
         raise UsageError("--for=create needs objects by name, such as rb/shop")
     repository = Repository.open(directory)
     name = branch or repository.head_branch()
-    loader = fleet_of(Path(), repository, layout).revisions.loader
+    fleet = fleet_of(directory, repository, layout)
+    loader = fleet.revisions.loader
     end = time.monotonic() + timeout_seconds
-    # Watching begins before the first look, so that no commit is missed between them.
+    sources = loader.sources_of(repository.resolve(name))
+    world = loader.load(sources[0])
+    note_if_empty(directory, world)
+    keys = _awaited_keys(world, selection, awaited)
+    if keys is None:
+        return 1
+    wait = _Wait(awaited, keys, output, fleet)
+    if wait.is_over(world, sources[0]):
+        return 0
+
+    from reconciler.shell.daemon.watch import Wakeups  # the daemon's; nothing had to be waited for
+
     with Wakeups(repository.common_dir, poll_seconds=poll_seconds) as wakeups:
-        sources = loader.sources_of(repository.resolve(name))
-        world = loader.load(sources[0])
-        note_if_empty(directory, world)
-        keys = _awaited_keys(world, selection, awaited)
-        if keys is None:
-            return 1
-        wait = _Wait(awaited, keys, output)
-        while not wait.is_over(world):
-            left = end - time.monotonic()
-            if left <= 0 or not wakeups.wait(left):
-                return wait.give_up()
+        while True:  # the first time for a commit that came before watching began
             present = loader.sources_of(repository.resolve(name))
             if present != sources:
                 sources, world = present, loader.load(present[0])
-    return 0
+            if wait.is_over(world, sources[0]):
+                return 0
+            left = end - time.monotonic()
+            if left <= 0 or not wakeups.wait(left):
+                return wait.give_up()
 
 
 def _awaited_keys(
@@ -225,10 +233,15 @@ class _Wait:
     awaited: AwaitedState
     left: Sequence[ObjectKey]
     output: str
+    fleet: FleetRepository
     _memo: Memo = field(default_factory=Memo)
 
-    def is_over(self, world: World) -> bool:
+    def is_over(self, world: World, head: str) -> bool:
         """Tell of those that are as they are to be by now, and return whether these are all.
+
+        Args:
+            world: As it is.
+            head: Full hex id of its commit.
 
         Raises:
             UsageError: What is waited for cannot be told of an object.
@@ -237,7 +250,7 @@ class _Wait:
         shown = as_of(world, now)
         held = [key for key in self.left if self._holds(shown, key)]
         if held and not isinstance(self.awaited, AwaitedPresence):
-            held = list(self._settled(world, held))
+            held = list(self._settled(world, head, held))
         for key in held:
             said = "" if self.output == "name" else f" {MET}{self._assumed(shown, key)}"
             click.echo(f"{typed_name(key)}{said}")
@@ -266,16 +279,27 @@ class _Wait:
         assumed = isinstance(self.awaited, AwaitedCondition) and self.awaited.is_assumed(body)
         return UNREPORTED if assumed else ""
 
-    def _settled(self, world: World, keys: Iterable[ObjectKey]) -> Iterable[ObjectKey]:
+    def _settled(self, world: World, head: str, keys: Iterable[ObjectKey]) -> Iterable[ObjectKey]:
         """Return the objects that the pass which is due leaves as they are.
 
         What stands in their files is what the last pass saw; a commit that came since may mean
         something else, and counts once a pass has seen it.
         """
-        due = reconcile(world, next_moment(world, SystemClock().now()), memo=self._memo)
-        changed = {change.path for change in due.changes}
+        changed = {change.path for change in self._due(world, head).changes}
         return (
             key
             for key in keys
             if key not in world.outputs or world.outputs[key].origin.path not in changed
         )
+
+    def _due(self, world: World, head: str) -> Outcome:
+        """Return the pass that is due, over what may move since nothing did if that is known."""
+        now, settled = next_moment(world, SystemClock().now()), settled_world(self.fleet)
+        if settled is not None and settled.is_still(world, now):
+            return Outcome()
+        passes = None if settled is None else passes_since(settled, now, world)
+        if passes is not None:
+            return passes[0][0][1]
+        due = reconcile(world, now, memo=self._memo)
+        keep_settled(self.fleet, world, head, now, self._memo)
+        return due

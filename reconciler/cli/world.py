@@ -19,9 +19,13 @@ from reconciler.model.identity import RepositoryLayout
 from reconciler.model.text import short_id
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from reconciler.audit.history.decisions import Event
     from reconciler.audit.history.revisions import Commit
     from reconciler.cli.options import RemoteAccess
+    from reconciler.core.asked import SettledWorld
+    from reconciler.core.reconcile import Memo
     from reconciler.library.fleet import FleetRepository
     from reconciler.library.subject import Subject
     from reconciler.model.decision import Placed
@@ -74,6 +78,29 @@ def load_world(directory: Path, at: str, layout: RepositoryLayout) -> "World":
     world = open_fleet(directory, layout).world(at)
     note_if_empty(directory, world)
     return world
+
+
+def settled_world(fleet: "FleetRepository") -> "SettledWorld | None":
+    """Return the last world in which nothing moved, `None` where none is known."""
+    known = fleet.settled_commits
+    return None if known is None else known.load(fleet.revisions.loader)
+
+
+def keep_settled(
+    fleet: "FleetRepository", world: "World", head: str, now: "datetime", memo: "Memo"
+) -> None:
+    """Keep a commit for later questions, if a whole pass over its world found nothing to do.
+
+    Args:
+        fleet: The repository.
+        world: That of the commit.
+        head: Its full hex id.
+        now: Moment of the pass.
+        memo: What the pass remembered.
+    """
+    known, idle = fleet.settled_commits, memo.idle(world, now)
+    if known is not None and idle is not None:
+        known.keep(world, head, idle, now)
 
 
 def note_if_empty(directory: Path | None, *worlds: "World") -> None:

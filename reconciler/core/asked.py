@@ -299,6 +299,10 @@ class SettledWorld:
     world: World
     at: datetime
 
+    def is_still(self, world: World, now: datetime) -> bool:
+        """Return whether a world is this very one, at a moment at which nothing moves in it."""
+        return world is self.world and now >= self.at
+
 
 def is_settled_after(outcome: Outcome) -> bool:
     """Return whether nothing is left to do once what a pass decided is written, ever.

@@ -1,8 +1,11 @@
 """What commands keep from one question to the next saves time and never changes an answer."""
 
 import shutil
+import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -87,6 +90,8 @@ QUESTIONS = (
     (*PLAN, "-o", "json"),
     ("history", "deployment/web-007"),
     ("events", "deployment/web-007"),
+    ("events",),
+    ("wait", "--for=condition=Scheduled", "rb/web-001-deployment", "--timeout=0s"),
     ("validate",),
 )
 PASS = ("reconcile", "--now", "2026-01-02T03:04:05Z")  # so ages are told in days
@@ -175,3 +180,30 @@ def test_damage_of_what_is_known_of_commits_changes_no_answer(
     damage(folder / "documents" / table)
 
     assert answer("off", question)[:2] == answer(folder, question)[:2]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        pytest.param(("events",), id="events"),
+        pytest.param(("status",), id="status"),
+        pytest.param(("wait", "--for=condition=Scheduled", "rb/web-001-deployment"), id="wait"),
+    ],
+)
+def test_only_what_moved_since_a_settled_commit_is_asked(
+    kept: Path, tmp_path: Path, answer: Answer, question: tuple[str, ...]
+) -> None:
+    """A whole pass looks at every workload, and a wait for what is true waits for nothing."""
+    claimed = Counter[str]()
+
+    def called(frame: FrameType, event: str, _argument: object) -> None:
+        claimed[frame.f_code.co_name] += event == "call"
+
+    for folder in (tmp_path / "new", kept):
+        sys.setprofile(called)
+        try:
+            assert 0 == answer(folder, question)[0]
+        finally:
+            sys.setprofile(None)
+        assert (folder == kept) == (claimed["claim_workload"] < 5)
+        claimed.clear()

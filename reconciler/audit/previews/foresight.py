@@ -83,6 +83,8 @@ def foresee(
         moments: How many passes are computed at most.
         settled: A world in which nothing comes, if one is known; it only saves work.
     """
+    if settled is not None and settled.is_still(world, now):
+        return ()
     settled_passes = None if settled is None else passes_since(settled, now, world)
     if settled_passes is not None:
         return told_by(settled_passes[0])
