@@ -294,7 +294,7 @@ def _attempt(directory: Path, options: ImportOptions, mirror: "Mirror") -> tuple
     if not result.files:
         return result, "nothing that counts has changed"
     if options.dry_run:
-        return result, f"nothing is pushed (--dry-run); {len(result.files)} files would be"
+        return result, f"nothing is pushed (--dry-run); {_files(len(result.files))} would be"
     with repository.held:
         commit = write_commit(
             repository,
@@ -309,4 +309,14 @@ def _attempt(directory: Path, options: ImportOptions, mirror: "Mirror") -> tuple
             ),
         )
         mirror.push(branch, old=head, new=commit)
-    return result, f"{len(result.files)} files are pushed to {branch} ({short_id(commit)})"
+    return result, pushed_text(len(result.files), branch, commit)
+
+
+def pushed_text(count: int, branch: str, commit: str) -> str:
+    """Return that so many files were pushed to a branch, in which commit."""
+    are = "is" if count == 1 else "are"
+    return f"{_files(count)} {are} pushed to {branch} ({short_id(commit)})"
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'' if count == 1 else 's'}"

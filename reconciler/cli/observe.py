@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.delivery import commit_author
-from reconciler.cli.import_manifests import ATTEMPTS
+from reconciler.cli.import_manifests import ATTEMPTS, pushed_text
 from reconciler.cli.import_source import NOT_REPORTED
 from reconciler.cli.options import RemoteAccess, parse_author
 from reconciler.cli.serving import default_mirror
@@ -36,7 +36,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
 from reconciler.model.settings import settings_in
-from reconciler.model.text import enumerated, short_id
+from reconciler.model.text import enumerated
 from reconciler.model.world import World
 from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import write_commit
@@ -144,7 +144,7 @@ class Reporter:
                 ),
             )
             self.mirror.push(branch, old=head, new=commit)
-        return f"{subject}: {len(files)} files are pushed to {branch} ({short_id(commit)})"
+        return f"{subject}: {pushed_text(len(files), branch, commit)}"
 
     def _files(
         self, world: World, observer: ClusterObserver, head: str | None

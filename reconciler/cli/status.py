@@ -135,7 +135,7 @@ def run(
             _problem_sources(world, clock, status),
             unaccepted=[named_commit(commit) for commit in unaccepted],
             late="" if late is None else later_text(late),
-            last_change=partial(revisions.last_change, head),
+            last_change=partial(revisions.last_change, head, world.reported_at),
         )
     )
     code = EXIT_FORBIDDEN if check and any(one.is_wrong for one in problems) else 0

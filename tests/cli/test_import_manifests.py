@@ -361,7 +361,7 @@ def test_a_push_goes_onto_what_the_remote_has(
     subjects = fleet.git("--git-dir", remote, "log", "--format=%an: %s", "main").splitlines()
 
     assert (0, 0) == (first[0], second[0])
-    assert "1 files are pushed to main" in first[2]
+    assert "1 file is pushed to main" in first[2]
     assert "nothing that counts has changed\n" == second[2]
     assert "Ada: Import an export" == subjects[0]
     assert 2 == len(subjects)
@@ -389,7 +389,7 @@ def test_a_push_that_lost_a_race_is_computed_again(
     )
     subjects = fleet.git("--git-dir", remote, "log", "--format=%an: %s", "main").splitlines()
 
-    assert (1, True) == (code, "files are pushed to main" in err)
+    assert (1, True) == (code, "pushed to main" in err)
     assert ["Ada: Import hub", "Bob: Bobs"] == subjects[:2]
 
 

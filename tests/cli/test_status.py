@@ -7,7 +7,16 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.model.fields import mapping
-from tests.builders import cluster, configuration, deployment, path_of, rebalancer, target, text
+from tests.builders import (
+    cluster,
+    cluster_status,
+    configuration,
+    deployment,
+    path_of,
+    rebalancer,
+    target,
+    text,
+)
 from tests.cli.history import answer, told_fleet
 from tests.dialects.kubefleet.test_decide import room, selecting, web
 from tests.shell.fleet import EXAMPLE, decided_fleet, new_fleet, run_pass
@@ -373,6 +382,27 @@ def test_a_mistyped_label_is_named_with_what_clusters_have(
         "(it has tier=production; did you mean that?)"
         in answer(mistyped, capsys, "why", "deployment/frontend")[1]
     )
+
+
+@pytest.mark.parametrize("branch", ["main", "reports"])
+def test_a_reported_failure_names_the_commit_of_the_report(
+    fleet: Checkout, capsys: Capsys, branch: str
+) -> None:
+    """Not the last edit of the file of people, which says nothing of health."""
+    body = cluster("member1", status=cluster_status("False"))
+    report = text({name: body[name] for name in ("apiVersion", "kind", "metadata", "status")})
+    if branch != "main":
+        fleet.commit({"reconciler.yaml": text(configuration(feedback={"branch": branch}))})
+    fleet.git("checkout", "--quiet", "-B", branch)
+    fleet.commit({"feedback/member1/cluster.yaml": report}, "Report member1")
+    fleet.git("checkout", "--quiet", "main")
+    run_pass(fleet.folder, 60)
+
+    problems = told(fleet, capsys)["Problems"]
+
+    assert problems[1].startswith("member1: is not ready")
+    assert problems[2].startswith("feedback/member1/cluster.yaml last changed ")
+    assert "(Report member1)" in problems[2]
 
 
 def test_a_machine_reads_the_same(mistyped: Checkout, capsys: Capsys) -> None:

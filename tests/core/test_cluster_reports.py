@@ -99,6 +99,18 @@ def test_a_report_of_another_cluster_is_refused() -> None:
     assert not world.reported
 
 
+def test_a_condition_must_be_an_answer() -> None:
+    """One that is none says nothing; what was reported before stays in force."""
+    told = reported(policy(), deployment())
+    told.run(0)
+    outcome = told.put(report(status=cluster_status("Maybe")), path=REPORT).run(10)
+
+    (fault,) = outcome.faults
+    assert (REPORT, "schema-enum") == (fault.path, fault.rule)
+    assert 'the condition "Ready" must be True, False or Unknown, "Maybe" is' in fault.message
+    assert "True" == ready_of(told)
+
+
 def test_a_report_without_a_status_is_no_health() -> None:
     """Karmada reads an empty status as none, and a cluster without any is declared ready."""
     told = story(cluster()).put({**report(), "status": {}}, path=REPORT)

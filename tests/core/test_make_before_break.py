@@ -9,10 +9,12 @@ import pytest
 
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import Memo, reconcile
+from reconciler.dialects.karmada.view.tree import MARKED, copies_in
 from reconciler.imports.importers import report_of
 from reconciler.manifests.admission import SUSPEND
 from reconciler.manifests.text.reader import read
 from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey
 from reconciler.model.records import replace
 from reconciler.model.world import World
 from reconciler.rebalance.surge import STEP, SURGE, decode_surge
@@ -158,6 +160,20 @@ def test_a_step_is_told() -> None:
     assert (after(110), "it waits for 1 on a to be ready") == (wait.until, wait.reason)
 
     assert [f"{by}; 1 on a ready)"] == causes(hear(told, "a").run(20))
+
+
+def test_a_report_without_the_mark_of_a_step_is_named() -> None:
+    """Whoever reports leaves annotations out, and the step would wait to its end."""
+    told = begun()
+    hear(told, "a")
+    path = "feedback/a/web.yaml"
+    key = ObjectKey("work.karmada.io", "ResourceBinding", "default", "web-deployment")
+    told.files[path] = told.files[path].replace(STEP, "example.com/note")
+    told.run(20)
+
+    copies = copies_in(told.world(), after(20))(key)
+    assert {"a": MARKED, "b": ""} == {one.cluster: one.waits_for for one in copies}
+    assert {"a": 1} == beside(told)
 
 
 def test_copies_of_a_step_bear_its_moment() -> None:

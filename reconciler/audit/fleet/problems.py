@@ -231,7 +231,7 @@ def problems_of(sources: ProblemSources) -> tuple[Problem, ...]:
         ProblemKind.OVER: (
             len(trouble.over),
             (
-                ProblemDetail(usage.key.name, usage.over_text, _path_of(world, usage.key))
+                ProblemDetail(usage.key.name, usage.over_text, _status_path(world, usage.key))
                 for usage in trouble.over[:most]
             ),
         ),
@@ -287,6 +287,12 @@ def _path_of(world: World, key: ObjectKey) -> str:
     """Return the file of an object: what a person wrote, else what a pass did; `""` for none."""
     manifest = world.inputs.get(key) or world.outputs.get(key)
     return "" if manifest is None else manifest.origin.path
+
+
+def _status_path(world: World, key: ObjectKey) -> str:
+    """Return the file that says how a cluster is: its report, else that of people."""
+    reported = world.reported.get(key)
+    return _path_of(world, key) if reported is None else reported.report.origin.path
 
 
 def _with_change(sources: ProblemSources, detail: ProblemDetail) -> ProblemDetail:
@@ -359,7 +365,7 @@ def _down(sources: ProblemSources, usages: Sequence[Usage]) -> Iterator[ProblemD
         leave = f"{count} of them leaving" if count else ""
         objects = f"{usage.objects} object{'' if usage.objects == 1 else 's'} on it"
         words = ", ".join(filter(None, (says or goes, objects, leave)))
-        yield ProblemDetail(name, words, _path_of(sources.world, usage.key))
+        yield ProblemDetail(name, words, _status_path(sources.world, usage.key))
 
 
 def _not_placed(sources: ProblemSources) -> Iterator[ProblemDetail]:

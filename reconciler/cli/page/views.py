@@ -370,7 +370,7 @@ class PageViews:
             not_selected=self.not_selected if at_once else (),
             called=lambda key: spelled(named(self.world, key)),
             explained=self._explained,
-            last_change=partial(self.revisions.last_change, self.head),
+            last_change=partial(self.revisions.last_change, self.head, self.world.reported_at),
         )
         if self._wrong is None or self._wrong[0] is not trouble or self._wrong[1] != late:
             self._wrong = trouble, late, problems_of(sources)

@@ -16,9 +16,10 @@ from reconciler.manifests.schemas.schema import Judged, Schemas
 from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.positions import BrokenItem, Item, Place, Spot, locate_all, unfold
-from reconciler.manifests.text.raw import LFS_POINTER, MAX_BYTES, Oversized
+from reconciler.manifests.text.raw import LFS_POINTER, MAX_BYTES, Oversized, quoted
 from reconciler.manifests.text.reader import Document, Reading, read
 from reconciler.model.body import Body, Held, read_body
+from reconciler.model.fields import at, mappings_of
 from reconciler.model.kinds import Kind, KnownKinds
 from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import CONFIGURATION_PATH
@@ -44,7 +45,8 @@ class Rules:
 def judged_document(path: str, document: Document, identity: Identity, rules: Rules) -> Judged:
     """Ask the schema first, then admission; of a workload what we read of it.
 
-    Of a report of a cluster only the status counts, so there need be nothing else.
+    Of a report of a cluster only the status counts, so there need be nothing else. What it says of
+    its health must be an answer; people's files are judged as upstream judges them.
     """
     body = document.body
     if document.aliases and identity.group in rules.known.groups:
@@ -59,9 +61,27 @@ def judged_document(path: str, document: Document, identity: Identity, rules: Ru
     report = is_feedback(path) and kind in rules.known.overlaid
     beside = report or (rules.status_only and kind not in rules.known.owned)
     judged = rules.schemas.judge(body, optional="spec" if beside else "")
-    if judged.violations or admission is None or report:
+    if report and not judged.violations:
+        return Judged(judged.body, tuple(_odd_conditions(judged.body)))
+    if judged.violations or admission is None:
         return judged
     return Judged(judged.body, admission(judged.body))
+
+
+CONDITION_STATUSES = ("True", "False", "Unknown")
+
+
+def _odd_conditions(report: Body) -> Iterator[Violation]:
+    """Yield the conditions that say neither yes nor no, nor that it is unknown."""
+    for position, one in enumerate(mappings_of(at(report, "status").get("conditions"))):
+        if one.get("status") not in CONDITION_STATUSES:
+            yield Violation(
+                f"/status/conditions/{position}/status",
+                "schema-enum",
+                f"`status` of the condition {quoted(str(one.get('type', '')))} must be True, False "
+                f"or Unknown, {quoted(str(one.get('status', '')))} is none of them.",
+                'Write "True", "False" or "Unknown", in quotes.',
+            )
 
 
 def _alias(identity: Identity) -> Violation:

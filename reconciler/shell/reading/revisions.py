@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
 from reconciler.core.own_outputs import OwnOutputs
 from reconciler.errors import ReconcilerError
+from reconciler.manifests.paths import is_feedback
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.records import dataclass, field
@@ -158,11 +159,12 @@ class GitRevisions:
         )
         return tuple(map(_commit, read_commits(self.repository, listed)))
 
-    def last_change(self, head: str, path: str) -> Commit | None:
-        """Return the last commit that changed a file of inputs or outputs, along first parents.
+    def last_change(self, head: str, reports: str, path: str) -> Commit | None:
+        """Return the last commit that changed a file, along first parents.
 
         Args:
             head: Full hex id of the commit that is looked back from.
+            reports: Full hex id of that of another branch which has the reports, `""` for none.
             path: Relative to the root.
 
         Returns:
@@ -172,6 +174,8 @@ class GitRevisions:
         inputs, outputs = self.loader.sources_of(head)
         is_output = path.startswith(f"{self.layout.output_root}/")
         tip = outputs if is_output else inputs
+        if reports and is_feedback(path):
+            tip = reports
         listed = list_range(self.repository, tip, paths=(place,), most=1)
         if not listed or listed[0] in cut_off(self.repository):
             return None

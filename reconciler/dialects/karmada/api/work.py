@@ -379,6 +379,14 @@ class BindingReports(NamedTuple):
         wanted = at(report.body, "spec").get("replicas")
         return (reported, wanted) == (step, replicas) and self.covers(cluster, replicas)
 
+    def lacks_step(self, cluster: str) -> bool:
+        """Return whether a cluster reports a copy that bears no mark of any step.
+
+        Whoever reports it leaves annotations out: such a report is never one of a step.
+        """
+        report = self.of(cluster)
+        return report is not None and STEP not in at(report.body, "metadata", "annotations")
+
     @property
     def counts_replicas(self) -> bool:
         """Whether clusters report how many replicas of a workload of its kind are available."""

@@ -59,6 +59,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Manifest, World
+from reconciler.rebalance.surge import STEP
 
 
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
@@ -210,12 +211,14 @@ def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
     waiting = newcomers(spec, targets, copies)
     for target in targets:
         report, note = _report_of(items.get(target.name), reports, target.name, target.replicas)
+        waits = f"its copy on {', '.join(old)} to be gone" if target.name in waiting else ""
+        started = spec.surge is not None and target.name in spec.surge.clusters
         yield CopyStatus(
             cluster=target.name,
             replicas=target.replicas,
             report=report,
             note=note,
-            waits_for=f"its copy on {', '.join(old)} to be gone" if target.name in waiting else "",
+            waits_for=MARKED if started and reports.lacks_step(target.name) else waits,
         )
     if not spec.tasks:
         return
@@ -239,6 +242,10 @@ def _report_of(
     if not item.applied:
         return Report.UNHEALTHY, item.message or "not applied"
     return REPORTS.get(item.health, Report.REPORTED), ready(item.status, replicas)
+
+
+MARKED = f"a report with the annotation {STEP}, which what it reports lacks"
+"""What a step waits for in vain."""
 
 
 def _waits(binding: Binding, task: EvictionTask) -> str:
