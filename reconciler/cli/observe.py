@@ -10,13 +10,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import click
+import httpx
 
 from reconciler.cli.delivery import commit_author
 from reconciler.cli.import_manifests import ATTEMPTS, pushed_text
 from reconciler.cli.import_source import NOT_REPORTED
+from reconciler.cli.operation import SHORTEST_SECRET, read_secret
 from reconciler.cli.options import RemoteAccess, parse_author
 from reconciler.cli.serving import default_mirror
 from reconciler.cli.trust import SigningOptions, signing_key
@@ -43,10 +46,21 @@ from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.objects import read_file
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.signing import CommitSigning
+from reconciler.shell.observation.heartbeats import (
+    MISSED,
+    REFERENCES,
+    HeartbeatTokens,
+    PostingSender,
+    PushingSender,
+    RegularSender,
+    SilenceJudge,
+    pushed_every,
+)
 from reconciler.shell.observation.kube_access import KubeAccess, context_access, own_access
 from reconciler.shell.observation.kube_api import KubeApi
-from reconciler.shell.observation.observer import ClusterObserver
+from reconciler.shell.observation.observer import ClusterObserver, ObservedFrom
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.renewed_secret import RenewedSecret
 from reconciler.shell.resources import Clock, SystemClock, load_schemas
 
 NAMED = 3
@@ -96,7 +110,7 @@ class Reporter:
         self._head = head
         return self._loader.load(head, reports=self.mirror.fetch)
 
-    def report(self, observers: Iterable[ClusterObserver]) -> str:
+    def report(self, observers: Iterable[ObservedFrom]) -> str:
         """Commit and push what clusters have to report, and return a sentence, `""` for nothing.
 
         Raises:
@@ -112,7 +126,7 @@ class Reporter:
                     raise
         return ""
 
-    def _report(self, observers: Iterable[ClusterObserver]) -> str:
+    def _report(self, observers: Iterable[ObservedFrom]) -> str:
         world = self.read()
         branch = settings_in(world).feedback_branch or self.target.branch
         head = self._head if branch == self.target.branch else world.reported_at or None
@@ -147,7 +161,7 @@ class Reporter:
         return f"{subject}: {pushed_text(len(files), branch, commit)}"
 
     def _files(
-        self, world: World, observer: ClusterObserver, head: str | None
+        self, world: World, observer: ObservedFrom, head: str | None
     ) -> Mapping[str, bytes | None]:
         """Return the files that say what a cluster reports, those that differ; `None` for no file.
 
@@ -186,6 +200,12 @@ def clusters_named(world: World, name: str) -> Mapping[Kind, Body]:
     return found
 
 
+def declared_clusters(world: World) -> frozenset[str]:
+    """Return the names of all clusters that people declare."""
+    kinds = {dialect.cluster for dialect in DIALECTS}
+    return frozenset(key.name for key in world.inputs if key[:2] in kinds)
+
+
 def reported_kinds(world: World) -> frozenset[Kind]:
     """Return the kinds of which clusters are to report."""
     kinds = {key[:2] for key in world.inputs if key.group not in world.known.groups}
@@ -204,6 +224,8 @@ class Observation:
         clock: Tells the time.
         every: How long a commit follows another one at the earliest.
         say: Tells people.
+        judge: Judges the silence of observers elsewhere, `None` for nobody.
+        sender: Sends our own heartbeats, `None` for none.
     """
 
     reporter: Reporter
@@ -211,6 +233,8 @@ class Observation:
     clock: Clock
     every: timedelta
     say: Callable[[str], None]
+    judge: SilenceJudge | None = None
+    sender: RegularSender | None = None
     _world: World | None = None
     _read_at: datetime | None = None
     _reported: object = None
@@ -219,29 +243,44 @@ class Observation:
     async def round(self) -> str:
         """Look at every cluster once, and report what changed if it is time for that."""
         now = self.clock.now()
+        if self.sender is not None:
+            await self.sender.send(len(self._declared), now)
         due = self._read_at is None or now >= self._read_at + self.every
         if self._world is None or due:
             self._world = await asyncio.to_thread(self.reporter.read)
         world, kinds = self._world, reported_kinds(self._world)
+        observers: tuple[ObservedFrom, ...] = self.observers
+        if self.judge is not None:
+            await asyncio.to_thread(self.judge.look, self._declared, now)
+            observers += self.judge.clusters(but={one.name for one in self.observers})
         await asyncio.gather(
-            *(one.look(clusters_named(world, one.name), kinds, now) for one in self.observers)
+            *(one.look(clusters_named(world, one.name), kinds, now) for one in observers)
         )
-        self._tell()
-        seen = world, [_copied(one.token) for one in self.observers]
+        self._tell(observers)
+        seen = world, [(one.name, _copied(one.token)) for one in observers]
         if not due or seen == self._reported:
             return ""
-        said = await asyncio.to_thread(self.reporter.report, self.observers)
+        said = await asyncio.to_thread(self.reporter.report, observers)
         self._reported, self._read_at = seen, now
-        for one in self.observers:
+        for one in observers:
             one.note_reported()
         if said:
             self.say(said)
             self._world = None  # what is there by now is ours
         return said
 
-    def _tell(self) -> None:
+    @property
+    def _declared(self) -> frozenset[str]:
+        """The names of all clusters, none before the first look."""
+        return frozenset() if self._world is None else declared_clusters(self._world)
+
+    def _tell(self, observers: Iterable[ObservedFrom]) -> None:
         """Say what keeps us from seeing clusters, each once until it is over."""
-        problems = frozenset(line for one in self.observers for line in one.problems())
+        problems = frozenset(line for one in observers for line in one.problems())
+        if self.judge is not None:
+            problems |= frozenset(self.judge.problems())
+        if self.sender is not None and self.sender.problem:
+            problems |= {self.sender.problem}
         for line in sorted(problems - self._problems):
             self.say(line)
         self._problems = problems
@@ -264,6 +303,109 @@ def open_reporter(
         yield Reporter(mirror, target, SystemClock())
 
 
+HEARTBEAT_TOKEN = "RECONCILER_HEARTBEAT_TOKEN"  # noqa: S105  # the name of a variable
+HEARTBEAT_TOKENS = "RECONCILER_HEARTBEAT_TOKENS"
+AT_REMOTE = "remote"
+LONGEST_TOKENS_BYTES = 1 << 20  # of ten thousand clusters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatOptions:
+    """Whether we send heartbeats, and whether we judge the silence of others.
+
+    Attributes:
+        heartbeat: URL of the judge, or `remote`; `None` for no heartbeats.
+        heartbeat_name: Whose they are, `None` for the cluster that we run in.
+        heartbeat_token_file: Has the token for the URL.
+        judge: Whether we judge silence.
+        listen: Where we hear those that are posted, `None` for nowhere.
+        heartbeat_tokens_file: Has who may post them.
+    """
+
+    heartbeat: str | None = None
+    heartbeat_name: str | None = None
+    heartbeat_token_file: Path | None = None
+    judge: bool = False
+    listen: str | None = None
+    heartbeat_tokens_file: Path | None = None
+
+    def sender(
+        self, own: str | None, mirror: Mirror, seconds: float, client: httpx.AsyncClient
+    ) -> RegularSender | None:
+        """Return what sends our heartbeats.
+
+        Args:
+            own: The cluster that we run in, `None` for none.
+            mirror: Of the remote.
+            seconds: Between two that are posted.
+            client: That posts them.
+
+        Raises:
+            UsageError: It is not said whose they are, or nothing proves it.
+        """
+        name = self.heartbeat_name or own
+        if self.heartbeat is None:
+            return None
+        if name is None:
+            raise UsageError("--heartbeat needs --heartbeat-name, since no --in-cluster names it")
+        if self.heartbeat == AT_REMOTE:
+            return RegularSender(PushingSender(mirror, name))
+        if not self.heartbeat.startswith(("http://", "https://")):
+            raise UsageError(f"--heartbeat must be a URL of http or https, or {AT_REMOTE}")
+        file = self.heartbeat_token_file
+        token = RenewedSecret(
+            partial(read_secret, "--heartbeat-token-file", file, HEARTBEAT_TOKEN), file
+        )
+        if not token():
+            raise UsageError(f"--heartbeat {self.heartbeat} needs --heartbeat-token-file")
+        return RegularSender(PostingSender(self.heartbeat, name, token, seconds, client))
+
+    @contextmanager
+    def judging(self, mirror: Mirror) -> Iterator[SilenceJudge | None]:
+        """Judge silence, and hear heartbeats, while the block lasts.
+
+        Raises:
+            UsageError: Nobody could be heard.
+        """
+        file = self.heartbeat_tokens_file
+        option, longest = "--heartbeat-tokens-file", LONGEST_TOKENS_BYTES
+        read = partial(read_secret, option, file, HEARTBEAT_TOKENS, longest)
+        tokens = RenewedSecret(lambda: _checked_tokens(read()), file)
+        if bool(tokens()) != bool(self.listen):
+            raise UsageError("--listen and --heartbeat-tokens-file require each other")
+        if self.listen and not self.judge:
+            raise UsageError("--listen hears heartbeats for --judge")
+        if not self.judge:
+            yield None
+            return
+        admitted = HeartbeatTokens(tokens.lines) if self.listen else None
+        judge = SilenceJudge(admitted, partial(mirror.references, REFERENCES))
+        if self.listen is None:
+            yield judge
+            return
+        from reconciler.shell.http.endpoints import observation_app
+        from reconciler.shell.http.listener import Listener, parse_address
+
+        with Listener(parse_address(self.listen), observation_app(judge.hear)):
+            yield judge
+
+
+def _checked_tokens(text: str) -> str:
+    """Return lines of a name and a token each.
+
+    Raises:
+        UsageError: One is none.
+    """
+    for line in filter(None, map(str.strip, text.splitlines())):
+        _, _, token = line.partition(" ")
+        if len(token.strip()) < SHORTEST_SECRET or " " in token.strip():
+            raise UsageError(
+                "--heartbeat-tokens-file must have a name, a blank and a token of at least "
+                f"{SHORTEST_SECRET} characters on each line"
+            )
+    return text
+
+
 def accesses(
     contexts: Iterable[str], kubeconfigs: str, own: str | None, service: tuple[str, str]
 ) -> dict[str, KubeAccess]:
@@ -276,7 +418,7 @@ def accesses(
         service: Host and port of its API server.
 
     Raises:
-        UsageError: None is named, or one cannot be reached as it is written.
+        UsageError: One cannot be reached as it is written.
     """
     found: dict[str, KubeAccess] = {}
     for word in contexts:
@@ -286,8 +428,6 @@ def accesses(
         found[name] = context_access(kubeconfigs, context or name)
     if own is not None:
         found[own] = own_access(*service)
-    if not found:
-        raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
     return found
 
 
@@ -310,6 +450,7 @@ def run(
     access: RemoteAccess,
     signing: SigningOptions,
     layout: RepositoryLayout,
+    heartbeats: HeartbeatOptions,
 ) -> int:
     """Observe clusters until that is to end."""
     del directory
@@ -317,7 +458,14 @@ def run(
     target = ReportTarget(
         branch=branch, author=author, signing=signing, layout=layout, tolerance_percent=tolerance
     )
-    with open_reporter(remote, mirror, access, target) as reporter:
+    if not reached and not heartbeats.judge:
+        raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
+    with (
+        open_reporter(remote, mirror, access, target) as reporter,
+        heartbeats.judging(reporter.mirror) as judge,
+    ):
+        client = httpx.AsyncClient(timeout=timeout_seconds)
+        sender = heartbeats.sender(in_cluster, reporter.mirror, probe_seconds, client)
         world = reporter.read()
         missing = sorted(name for name in reached if not clusters_named(world, name))
         if missing:
@@ -331,14 +479,23 @@ def run(
             SystemClock(),
             timedelta(seconds=commit_seconds),
             lambda line: click.echo(line, err=True),
+            judge,
+            sender,
         )
-        asyncio.run(_rounds(observation, probe_seconds))
+        if judge is not None or heartbeats.heartbeat == AT_REMOTE:
+            every = pushed_every(len(declared_clusters(world)))
+            observation.say(
+                f"heartbeats at the remote are due every {every:g} s; "
+                f"after {MISSED * every:g} s without one a cluster counts as silent"
+            )
+        asyncio.run(_rounds(observation, probe_seconds, client))
     return 0
 
 
 async def _rounds(
     observation: Observation,
     seconds: float,
+    client: httpx.AsyncClient,
     wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Go round after round; a remote that cannot be reached is tried again in the next one."""
@@ -352,5 +509,6 @@ async def _rounds(
                 observation.say(str(error))
             await wait(seconds)
     finally:
+        await client.aclose()
         for one in observation.observers:
             await one.close()

@@ -42,7 +42,9 @@ def secret_option(name: str, variable: str, says: str) -> Option:
     )
 
 
-def read_secret(option: str, file: Path | None, variable: str) -> str:
+def read_secret(
+    option: str, file: Path | None, variable: str, longest_bytes: int = LONGEST_SECRET_BYTES
+) -> str:
     """Return the secret of a file, or else of the environment, `""` if neither is set.
 
     Line ends around it do not count.
@@ -55,7 +57,7 @@ def read_secret(option: str, file: Path | None, variable: str) -> str:
         where = f'{option} "{file}"'
         try:
             with file.open(encoding="utf-8") as stream:
-                secret = stream.read(LONGEST_SECRET_BYTES)
+                secret = stream.read(longest_bytes)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise UsageError(f"{where} cannot be read: {reason}") from None

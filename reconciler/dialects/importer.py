@@ -282,12 +282,14 @@ class ProbeRules:
         unhealthy: It answers with success, and not that.
         failing: It answers with an error.
         unreachable: It does not answer.
+        silent: Whoever observes it from within is not heard any more.
     """
 
     well: ProbeVerdict
     unhealthy: ProbeVerdict
     failing: ProbeVerdict
     unreachable: ProbeVerdict
+    silent: ProbeVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,16 +101,16 @@ def judge(
         return before
     said = _said(probe, rules)
     if before is None:
-        return ProbedHealth(_dated(said, now))
+        return ProbedHealth(dated(said, now))
     if before.is_well == (said.status == "True"):
         kept = before.verdict
         same = (kept.status, kept.reason) == (said.status, said.reason)
         since = kept.since if kept.status == said.status else ""
-        return replace(before, verdict=kept if same else _dated(said, now, since), otherwise=None)
+        return replace(before, verdict=kept if same else dated(said, now, since), otherwise=None)
     otherwise = before.otherwise or now
     if now < otherwise + timedelta(seconds=said.seconds(cluster)):
         return replace(before, otherwise=otherwise)
-    return ProbedHealth(_dated(said, now))
+    return ProbedHealth(dated(said, now))
 
 
 def _said(probe: Probe, rules: ProbeRules) -> ProbeVerdict:
@@ -125,7 +125,8 @@ def _said(probe: Probe, rules: ProbeRules) -> ProbeVerdict:
             return rules.unreachable
 
 
-def _dated(said: ProbeVerdict, now: datetime, since: str = "") -> ClusterReadiness:
+def dated(said: ProbeVerdict, now: datetime, since: str = "") -> ClusterReadiness:
+    """Return a verdict that holds from a moment on, now unless another one is given."""
     return ClusterReadiness(said.status, since or format_moment(now), said.reason, said.message)
 
 

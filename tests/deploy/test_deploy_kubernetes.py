@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -241,6 +241,21 @@ def test_the_observer_sees_its_cluster_and_writes_nothing_there() -> None:
     assert {"nodes", "pods"} <= {one for rule in role["rules"] for one in rule["resources"]}
     names = {account["metadata"]["name"], pod["serviceAccountName"], binding["subjects"][0]["name"]}
     assert {"reconciler-observe"} == names
+
+
+def test_the_judge_hears_what_observers_send() -> None:
+    """At the remote, which both reach; it needs nothing of the cluster that it runs in."""
+    _, observer = YAML(typ="safe").load_all(OBSERVE_FOLDER / "deployment.yaml")
+    judge = YAML(typ="safe").load(OBSERVE_FOLDER / "judge.yaml")
+
+    def options(deployment: Mapping[str, object]) -> Mapping[str, object]:
+        containers = at(deployment, "spec", "template", "spec")["containers"]
+        assert isinstance(containers, list)
+        return observed_by(containers[0]["args"][2:])
+
+    assert ("remote", False) == tuple(options(observer)[name] for name in ("heartbeat", "judge"))
+    assert (None, True) == tuple(options(judge)[name] for name in ("heartbeat", "judge"))
+    assert at(judge, "spec", "template", "spec")["automountServiceAccountToken"] is False
 
 
 def test_the_observing_service_observes_what_its_file_says() -> None:

@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.operation import operation_options, page_options, root_options
+from reconciler.cli.operation import (
+    operation_options,
+    page_options,
+    root_options,
+    secret_option,
+)
 from reconciler.cli.options import (
     Moment,
     access_options,
     at_option,
+    gathers,
     layout_options,
     read_branch_option,
     runs,
@@ -232,10 +238,40 @@ def publish_command() -> None:
     show_default=True,
     help="Timeout of each request.",
 )
+@click.option(
+    "--heartbeat",
+    metavar="URL",
+    envvar="RECONCILER_HEARTBEAT",
+    help="Send heartbeats to the judge that listens at this URL; `remote` moves a reference at the "
+    "remote instead.",
+)
+@click.option(
+    "--heartbeat-name",
+    metavar="NAME",
+    help="Whose heartbeats they are  [default: the cluster of --in-cluster]",
+)
+@secret_option("--heartbeat-token-file", "RECONCILER_HEARTBEAT_TOKEN", "Token for --heartbeat URL")
+@click.option(
+    "--judge",
+    is_flag=True,
+    help="Report clusters whose observers send no heartbeats any more; one process for a fleet.",
+)
+@click.option(
+    "--listen",
+    metavar="[HOST:]PORT",
+    envvar="RECONCILER_LISTEN",
+    help="Address on which --judge hears heartbeats; a port alone means 127.0.0.1.",
+)
+@secret_option(
+    "--heartbeat-tokens-file",
+    "RECONCILER_HEARTBEAT_TOKENS",
+    "Who may send heartbeats to --listen: a name and a token on each line",
+)
 @tolerance_option
 @access_options
 @signing_options
 @layout_options
+@gathers("heartbeats", "reconciler.cli.observe", "HeartbeatOptions")
 @click.pass_obj
 @runs("reconciler.cli.observe")
 def observe_command() -> None:
@@ -249,4 +285,6 @@ def observe_command() -> None:
     Examples:
       reconciler observe --context member1 --context member2=admin@second --remote $URL
       reconciler observe --in-cluster member1 --remote $URL --signing-key /keys/observer
+      reconciler observe --in-cluster member1 --remote $URL --heartbeat http://judge:9441
+      reconciler observe --judge --listen 0.0.0.0:9441 --heartbeat-tokens-file tokens --remote $URL
     """

@@ -468,6 +468,7 @@ def asks_for_scheduling(settings: Settings) -> bool:
 
 
 THRESHOLD_SECONDS = 30  # cmd/controller-manager/app/options --cluster-failure-threshold, -success-
+GRACE_SECONDS = 40  # cmd/controller-manager/app/options --cluster-monitor-grace-period
 NOT_REACHABLE = ProbeVerdict(
     "False", "ClusterNotReachable", "cluster is not reachable", lambda _: THRESHOLD_SECONDS
 )
@@ -486,9 +487,16 @@ PROBED = ProbeRules(
     ),
     failing=NOT_REACHABLE,
     unreachable=NOT_REACHABLE,
+    silent=ProbeVerdict(
+        "Unknown",
+        "ClusterStatusUnknown",
+        "Cluster status controller stopped posting cluster status.",
+        lambda _: GRACE_SECONDS,
+    ),
 )
 """Source: karmada@f8fdd02 pkg/controllers/status/cluster_status_controller.go
-`getClusterHealthStatus`, `generateReadyCondition`; cluster_condition_cache.go.
+`getClusterHealthStatus`, `generateReadyCondition`; cluster_condition_cache.go; of silence
+pkg/controllers/cluster/cluster_controller.go `tryUpdateClusterHealth`.
 """
 
 IMPORTER = Importer(

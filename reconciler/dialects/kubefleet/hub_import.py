@@ -465,6 +465,7 @@ PROBED = ProbeRules(
     unhealthy=ProbeVerdict("False", "Unhealthy", "the API server is not ready"),
     failing=ProbeVerdict("False", "Unhealthy", "the API server answers with an error"),
     unreachable=ProbeVerdict("False", "Unreachable", "the API server does not answer"),
+    silent=ProbeVerdict("Unknown", "HeartbeatStopped", "no heartbeat is received"),
 )
 """The scheduler itself waits for five minutes before such a cluster is not eligible any more.
 

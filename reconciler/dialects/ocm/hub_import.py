@@ -452,16 +452,18 @@ def silence_seconds(cluster: Body) -> int:
     return LEASES * (written or LEASE_SECONDS)
 
 
+STOPPED = ProbeVerdict(
+    "Unknown",
+    "ManagedClusterLeaseUpdateStopped",
+    "Registration agent stopped updating its lease.",
+    silence_seconds,
+)
 PROBED = ProbeRules(
     well=ProbeVerdict("True", "ManagedClusterAvailable", "Managed cluster is available"),
     unhealthy=NOT_OK,
     failing=NOT_OK,
-    unreachable=ProbeVerdict(
-        "Unknown",
-        "ManagedClusterLeaseUpdateStopped",
-        "Registration agent stopped updating its lease.",
-        silence_seconds,
-    ),
+    unreachable=STOPPED,
+    silent=STOPPED,
 )
 """Whoever cannot be reached from outside counts as one whose agent is silent.
 

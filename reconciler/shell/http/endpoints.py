@@ -1,10 +1,13 @@
 """What the listener answers: /livez, /readyz, /metrics, /hook where there is a secret, the page.
 
+That of an observer takes heartbeats, each with the token of its sender.
+
 But for the page (`page_endpoints.py`), answers need no credentials, so they hold no name and no
 content of a repository, but for the reasons why a pass fails or a worker does not fit, from which
 credentials are taken out.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
     from reconciler.shell.daemon.events import DaemonHealth
     from reconciler.shell.daemon.watch import JointHealth
     from reconciler.shell.reports.metrics import Metrics, MetricsOfRoots
+
+
+PLAIN_SECONDS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?")
+LONGEST_HEARTBEAT_SECONDS = 3600.0
 
 
 def new_app(
@@ -76,6 +83,38 @@ def new_app(
     if page is not None:
         routes += page.routes()
     return _app(routes)
+
+
+Hear = Callable[[str, str, float], bool]
+"""Takes the heartbeat of a name with a token, and how often that sends; returns whether it may."""
+
+
+def observation_app(hear: Hear) -> Starlette:
+    """Return the app of an observer that judges the silence of others: POST /heartbeat/NAME.
+
+    Args:
+        hear: Takes a heartbeat.
+    """
+
+    async def serve_heartbeat(request: Request) -> Response:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        said = request.query_params.get("seconds", "")
+        seconds = float(said) if PLAIN_SECONDS.fullmatch(said) else 0.0
+        if not 1 <= seconds <= LONGEST_HEARTBEAT_SECONDS:
+            return PlainTextResponse("seconds must be from 1 to 3600\n", 400)
+        if scheme.lower() != "bearer" or not hear(request.path_params["name"], token, seconds):
+            return PlainTextResponse("this token is not of that name\n", 401)
+        return Response(status_code=204)
+
+    async def serve_alive(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    return _app(
+        [
+            Route("/livez", serve_alive),
+            Route("/heartbeat/{name}", serve_heartbeat, methods=["POST"]),
+        ]
+    )
 
 
 def page_app(page: PageEndpoints) -> Starlette:

@@ -10,6 +10,7 @@ failure another contradicts says nothing more of it until it is answered itself.
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from reconciler.errors import UserError
 from reconciler.imports.export import LiveObject
@@ -31,6 +32,48 @@ from reconciler.model.records import dataclass, field
 from reconciler.shell.observation.kube_api import ApiError, Discovered, KubeApi, ObjectCache, Wait
 
 DISCOVERED_ANEW = timedelta(minutes=5)
+
+
+class ObservedFrom(Protocol):
+    """What is known of one cluster, from outside, from within, or by silence."""
+
+    @property
+    def name(self) -> str:
+        """Of the cluster."""
+        ...
+
+    @property
+    def probe(self) -> Probe | None:
+        """What the last probe came to, `None` of one that is not probed."""
+        ...
+
+    @property
+    def listed(self) -> frozenset[Kind]:
+        """The kinds of which every object is known."""
+        ...
+
+    @property
+    def token(self) -> object:
+        """What differs where something differs that a report may say."""
+        ...
+
+    async def look(
+        self, clusters: Mapping[Kind, Body], workloads: Collection[Kind], now: datetime
+    ) -> None:
+        """Look once more, given as what it is declared, and of which kinds it is to report."""
+        ...
+
+    def note_reported(self) -> None:
+        """Note that everything that is seen was reported."""
+        ...
+
+    def problems(self) -> Iterator[str]:
+        """Yield what people must know."""
+        ...
+
+    def live(self, clusters: Mapping[Kind, Body]) -> Iterator[LiveObject]:
+        """Yield what is there, as an export has it."""
+        ...
 
 
 @dataclass(slots=True, eq=False)

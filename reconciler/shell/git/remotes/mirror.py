@@ -33,13 +33,18 @@ from reconciler.shell.git.history import check_forward, is_ancestor
 from reconciler.shell.git.publish import BranchMove, publish
 from reconciler.shell.git.remotes.mirror_folder import MirrorFolder, Upkeep, open_folder
 from reconciler.shell.git.remotes.remote import Access, Remote, parse_remote
-from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_branch
 from reconciler.shell.processes.limits import limit_said, refusal
 
 FETCHED_BYTES = 256 << 20  # ours: manifests of the largest fleets are a tenth of that, packed
 FETCHED_SECONDS = 30  # of a processor, for each process: git unpacks some 20 MB in one
 AGAIN_SECONDS = 3600.0  # a network that was slow for a while stops no branch for good
 ONE_PACK = {"fetch.unpackLimit": "1"}  # one file, so that the limit is one of all that is fetched
+NOBODY = {
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "reconciler"), ("EMAIL", "reconciler@"), ("DATE", "@0 +0000"))
+}
 NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
 
 
@@ -221,6 +226,48 @@ class Mirror:
         lines = finished.stdout.decode(errors="replace").splitlines()
         pairs = (line.partition("\t") for line in lines)
         return next((found for found, _, name in pairs if name == reference), "")
+
+    def references(self, folder: str) -> dict[str, str]:
+        """Return what stands below a folder of references at the remote: name to full hex id.
+
+        Args:
+            folder: Such as `refs/reconciler/observed`; names are relative to it.
+
+        Raises:
+            RemoteUnreachable: Back off and retry.
+            RemoteMisconfigured: An operator must act.
+        """
+        finished = self._run("ls-remote", "--end-of-options", self.remote.url, f"{folder}/*")
+        if finished.code != 0:
+            raise answer_to_transport(self.remote.url, finished)
+        lines = finished.stdout.decode(errors="replace").splitlines()
+        pairs = (line.partition("\t") for line in lines)
+        return {name.removeprefix(f"{folder}/"): found for found, _, name in pairs}
+
+    def put_mark(self, reference: str, message: str) -> None:
+        """Let a reference at the remote be a commit with nothing but a message, whatever it was.
+
+        Such a commit has no files, no parent and the moment 0, so the same message is the same
+        commit, which repositories hold once, however often it is pushed.
+
+        Args:
+            reference: No branch; nobody's history stands there.
+            message: Of the commit.
+
+        Raises:
+            RemoteRefused: A hook or protection rule said no.
+            RemoteUnreachable: Nothing is known, or the remote is busy; back off and retry.
+            RemoteMisconfigured: An operator must act.
+        """
+        empty = EMPTY_TREES[self.repository.object_format]
+        git = self.repository.git.having(variables=NOBODY)
+        mark = git.line("commit-tree", "-m", message, empty)
+        finished = self._run(
+            "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", "--no-verify",
+            "--end-of-options", self.remote.url, f"+{mark}:{reference}",
+        )  # fmt: skip
+        if finished.code != 0:
+            raise answer_to_push(self.remote.url, finished)
 
     def try_push(self) -> None:
         """See whether the remote would take a push from us; nothing is sent.

@@ -1,0 +1,459 @@
+"""Heartbeats: who is heard, who is silent, and what becomes of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.cli.main import run
+from reconciler.errors import ShellError
+from reconciler.model.records import replace
+from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.http.endpoints import observation_app
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.observation.heartbeats import (
+    MARKS,
+    REFERENCES,
+    Heartbeats,
+    HeartbeatTokens,
+    PostingSender,
+    PushingSender,
+    RegularSender,
+    SilenceJudge,
+    pushed_every,
+)
+from tests.builders import Body, cluster, cluster_status, path_of, text
+from tests.dialects.kubefleet.fleet import member as member_cluster
+from tests.kube import loop
+from tests.kube.loop import Fleet, observed
+from tests.kube.members import Member, node, pod, running
+from tests.shell.repositories import NOW, FixedClock, git, new_bare
+from tests.shell.servers import Certificate, new_certificate
+
+TOKENS = ("member1 first-token-of-ours", "member2 other-token-of-ours", "far out-of-all-clusters")
+LISTED = HeartbeatTokens(lambda: TOKENS)
+
+
+def listening(tokens: HeartbeatTokens | None = LISTED) -> SilenceJudge:
+    """A judge that no remote tells anything."""
+    return SilenceJudge(tokens, dict)
+
+
+def heard(judge: SilenceJudge, second: int, *names: str) -> SilenceJudge:
+    """Look at a moment at which some are heard."""
+    for name in names:
+        judge.posted.hear(name, 10)
+    judge.look({"member1", "member2"}, NOW + timedelta(seconds=second))
+    return judge
+
+
+def test_silence_begins_with_the_last_heartbeat() -> None:
+    """Karmada waits for 40 s, Open Cluster Management for five minutes."""
+    judge = listening()
+    for second in range(0, 101, 10):
+        heard(judge, second, "member1")
+    for second in range(110, 131, 10):
+        assert not heard(judge, second).is_silent("member1", 40)
+
+    assert heard(judge, 140).is_silent("member1", 40)
+    assert not judge.is_silent("member1", 300)
+    assert not heard(judge, 141, "member1").is_silent("member1", 0)
+
+
+def test_who_sends_seldom_is_silent_later() -> None:
+    """After four of its own heartbeats that did not come."""
+    beats = Heartbeats()
+    beats.hear("a", 60)
+    for second in range(0, 240, 10):
+        beats.look(NOW + timedelta(seconds=second), {"a": 10})
+        assert not beats.is_silent("a", 40)
+    beats.look(NOW + timedelta(seconds=240), {"a": 10})
+
+    assert beats.is_silent("a", 40)
+
+
+def test_a_judge_that_begins_anew_waits_for_one_grace_period() -> None:
+    """Nothing of before is known."""
+    judge = listening()
+    for second in (0, 10, 20, 30):
+        assert not heard(judge, second).is_silent("member1", 40)
+
+    assert heard(judge, 40).is_silent("member1", 40)
+
+
+def test_what_was_not_listened_to_is_no_silence() -> None:
+    """A process that was stopped for an hour has heard nothing in it."""
+    judge = listening()
+    for second in (0, 10):
+        heard(judge, second, "member1")
+
+    assert not heard(judge, 3610).is_silent("member1", 40)
+    assert not heard(judge, 3615, "member1").is_silent("member1", 40)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.booleans(), st.booleans()), min_size=1, max_size=60)
+)
+def test_nobody_is_silent_who_was_heard_within_the_grace_period(
+    looks: list[tuple[int, bool, bool]],
+) -> None:
+    """And whoever was listened to in vain for all of it is, restarts between them or not."""
+    judge, second, since = listening(), 0, 0
+    for passed, beats, restarted in looks:
+        second += passed
+        if restarted:
+            judge, since = listening(), second
+        heard(judge, second, *(["member1"] if beats else []))
+        since = second if beats else since
+        if judge.is_silent("member1", 40):
+            assert second - since >= 40
+        if second - since < 40:
+            assert not judge.is_silent("member1", 40)
+
+
+def test_a_token_counts_for_its_own_name() -> None:
+    """Whoever has that of one cluster keeps no other one alive."""
+    judge = listening()
+
+    assert judge.hear("member1", "first-token-of-ours", 10)
+    assert not judge.hear("member2", "first-token-of-ours", 10)
+    assert not judge.hear("member1", "", 10)
+    assert not judge.hear("nobody", "first-token-of-ours", 10)
+    assert not listening(None).hear("member1", "first-token-of-ours", 10)
+
+
+def test_an_observer_from_outside_says_nothing_of_clusters() -> None:
+    """Its silence is told, and no cluster is judged by it."""
+    judge = listening()
+    for second in range(0, 50, 10):
+        heard(judge, second, "member1", "member2")
+
+    assert ["observer far is silent: what it reported stays as it is, and gets old"] == [
+        *judge.problems()
+    ]
+    assert ["member1", "member2"] == [one.name for one in judge.clusters()]
+
+
+def test_a_remote_that_cannot_be_asked_makes_nobody_silent(tmp_path: Path) -> None:
+    """Until it was asked in vain for a grace period."""
+    reachable = True
+
+    def references() -> Mapping[str, str]:
+        if not reachable:
+            raise ShellError("the forge is away")
+        return {"member1": "a"}
+
+    judge = SilenceJudge(None, references)
+    judge.look({"member1"}, NOW)
+    reachable = False
+    for minute in range(1, 60):
+        judge.look({"member1"}, NOW + timedelta(minutes=minute))
+    assert ["the heartbeats at the remote cannot be read: the forge is away"] == [*judge.problems()]
+    reachable = True
+    for minute in range(60, 64):
+        judge.look({"member1"}, NOW + timedelta(minutes=minute))
+        assert not judge.is_silent("member1", 40)
+    judge.look({"member1"}, NOW + timedelta(minutes=64))
+
+    assert judge.is_silent("member1", 40)
+    assert not [*judge.problems()]
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Mirror]:
+    """A mirror of a remote with one cluster."""
+    body = cluster("member1", status=cluster_status())
+    remote = new_bare(tmp_path / "remote", {path_of(body): text(body)})
+    with Mirror.open(f"file://{remote}", tmp_path / "own.git") as opened:
+        yield opened
+
+
+def test_a_reference_moves_without_history(mirror: Mirror, tmp_path: Path) -> None:
+    """Each push moves it, and the remote never holds more than a few commits of it."""
+    sender = PushingSender(mirror, "member1")
+    moved = set()
+
+    async def beats() -> None:
+        for _ in range(MARKS + 6):
+            before = mirror.references(REFERENCES).get("member1")
+            await sender.send()
+            now = mirror.references(REFERENCES)["member1"]
+            assert now != before
+            moved.add(now)
+
+    asyncio.run(beats())
+    reference = f"{REFERENCES}/member1"
+    assert MARKS == len(moved)
+    remote = tmp_path / "remote"
+    assert "1" == git(remote, "rev-list", "--count", reference)
+    assert "" == git(remote, "ls-tree", reference)
+
+
+def test_pushed_heartbeats_follow_the_size_of_the_fleet(mirror: Mirror) -> None:
+    """And silence counts from four of them."""
+    assert (60.0, 60.0, 1000.0) == tuple(map(pushed_every, (1, 30, 500)))
+    judge = SilenceJudge(None, partial(mirror.references, REFERENCES))
+    sender = PushingSender(mirror, "member1")
+
+    async def minute(number: int, *, beats: bool) -> bool:
+        if beats:
+            await sender.send()
+        judge.look({"member1"}, NOW + timedelta(minutes=number))
+        return judge.is_silent("member1", 40)
+
+    async def story() -> None:
+        for number in range(5):
+            assert not await minute(number, beats=True)
+        for number in range(5, 8):
+            assert not await minute(number, beats=False)
+        assert await minute(8, beats=False)
+        assert not await minute(9, beats=True)
+
+    asyncio.run(story())
+
+
+@contextmanager
+def served(judge: SilenceJudge) -> Iterator[str]:
+    """Hear heartbeats on the loopback; yields the URL."""
+    with Listener(Address("127.0.0.1", 0), observation_app(judge.hear)) as listener:
+        yield f"http://127.0.0.1:{listener.address.port}"
+
+
+def posting(url: str, client: httpx.AsyncClient, position: int = 0) -> PostingSender:
+    """What posts heartbeats of the first member, with one of the tokens."""
+    token = TOKENS[position].split()[1]
+    return PostingSender(url, "member1", lambda: token, 10, client)
+
+
+def sent(story: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
+    """Run a story with a client."""
+
+    async def whole() -> None:
+        async with httpx.AsyncClient(timeout=5) as client:
+            await story(client)
+
+    asyncio.run(whole())
+
+
+def test_a_heartbeat_is_posted() -> None:
+    """It is heard with its interval; who has another token is told so."""
+    judge = listening()
+
+    async def story(client: httpx.AsyncClient) -> None:
+        await posting(url, client).send()
+        with pytest.raises(ShellError, match="of member1 with 401"):
+            await posting(url, client, 1).send()
+        with pytest.raises(ShellError, match="with 400"):
+            await replace(posting(url, client), seconds=0.5).send()
+
+    with served(judge) as url:
+        sent(story)
+    judge.look({"member1"}, NOW)
+    assert judge.is_silent("member1", 0) is False
+
+
+def test_one_that_fails_is_sent_again_before_the_judge_counts() -> None:
+    """At the next interval, then after two of them; later where a server asks for that."""
+    answers: list[httpx.Response] = []
+    asked: list[int] = []
+    clock = FixedClock()
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        asked.append(int((clock.moment - NOW).total_seconds()))
+        return answers.pop(0) if answers else httpx.Response(204)
+
+    async def story() -> None:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+            sender = RegularSender(posting("http://judge", client))
+            answers[:] = [
+                httpx.Response(500),
+                httpx.Response(503),
+                httpx.Response(429, headers={"Retry-After": "45"}),
+            ]
+            for second in range(0, 120, 5):
+                clock.moment = NOW + timedelta(seconds=second)
+                await sender.send(1, clock.moment)
+                assert bool(sender.problem) == (second < 75)
+
+    asyncio.run(story())
+    assert [0, 10, 30, 75, 85, 95, 105, 115] == asked
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """That of every server."""
+    return new_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+class Pair:
+    """A cluster with an observer within, and a judge elsewhere."""
+
+    def __init__(self, within: Fleet, elsewhere: Fleet, member: Member) -> None:
+        self.within, self.elsewhere, self.member = within, elsewhere, member
+        judge = listening(HeartbeatTokens(lambda: TOKENS[:1]))
+        elsewhere.observation.judge = self.judge = judge
+        self.alive = True
+
+    async def go(self, seconds: int, *, heard: bool = True) -> None:
+        """Go on for so long."""
+        for _ in range(seconds // 10):
+            if self.alive:
+                if heard:
+                    self.judge.posted.hear("member1", 10)
+                await self.within.round(10)
+            else:
+                self.within.clock.moment += timedelta(seconds=10)
+            self.elsewhere.clock.moment = self.within.clock.moment
+            await self.elsewhere.observation.round()
+
+    def report(self) -> str:
+        """What the cluster reports."""
+        return self.within.report("member1")
+
+
+@pytest.fixture
+def paired(certificate: Certificate, tmp_path: Path) -> Iterator[Callable[[Body], Pair]]:
+    """Opens a pair of observers of one cluster."""
+    with ExitStack() as stack:
+        member = stack.enter_context(running("member1", certificate))
+        member.put(node("n1"), pod("a"))
+        members = {"member1": member}
+        open_one = partial(loop.opened, stack, tmp_path, members, certificate)
+
+        def pair(body: Body) -> Pair:
+            within = open_one(body, names=("member1",))
+            return Pair(within, open_one(names=()), member)
+
+        yield pair
+
+
+def managed(name: str) -> Body:
+    """A ManagedCluster that nobody reported yet."""
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": name},
+        "spec": {"hubAcceptsClient": True},
+    }
+
+
+@pytest.mark.cpu_seconds(60)
+@pytest.mark.parametrize(
+    ("body", "grace", "expected"),
+    [
+        pytest.param(cluster("member1"), 40, "ClusterStatusUnknown", id="karmada"),
+        pytest.param(managed("member1"), 300, "ManagedClusterLeaseUpdateStopped", id="ocm"),
+        pytest.param(member_cluster("member1"), 40, "HeartbeatStopped", id="kubefleet"),
+    ],
+)
+def test_a_cluster_that_dies_with_its_observer_is_reported(
+    paired: Callable[[Body], Pair], body: Body, grace: int, expected: str
+) -> None:
+    """After the grace period of its API, with its room as it was; it returns by itself."""
+    pair = paired(body)
+
+    async def story() -> None:
+        await pair.go(120)
+        room = {line for line in pair.report().splitlines() if "cpu" in line}
+        pair.alive = False
+        await pair.go(grace - 10)
+        assert expected not in pair.report()
+        await pair.go(80)
+        assert expected in pair.report()
+        assert room <= {*pair.report().splitlines()}
+        told = pair.within.commits()
+        await pair.go(600)
+        assert told == pair.within.commits()
+        pair.alive = True
+        await pair.go(130)
+        assert expected not in pair.report()
+        assert told + 1 == pair.within.commits()
+
+    observed(pair.within, story)
+    assert ["member1: its observer is silent, so it is reported so"] == [
+        line for line in pair.elsewhere.said if "silent" in line
+    ]
+
+
+@pytest.mark.cpu_seconds(60)
+def test_who_is_reported_well_is_not_silent_for_others(paired: Callable[[Body], Pair]) -> None:
+    """An observer that reaches the forge and not the judge: its report counts, once and for all."""
+    pair = paired(cluster("member1"))
+
+    async def story() -> None:
+        await pair.go(120)
+        await pair.go(240, heard=False)
+        assert "ClusterReady" in pair.report()
+        told = pair.within.commits()
+        await pair.go(900, heard=False)
+        assert told == pair.within.commits()
+        await pair.go(60)
+        pair.alive = False
+        await pair.go(130)
+        assert "ClusterStatusUnknown" in pair.report()
+
+    observed(pair.within, story)
+    assert [line for line in pair.elsewhere.said if "somebody else reports" in line]
+
+
+@pytest.mark.cpu_seconds(60)
+def test_a_cluster_that_was_never_reported_counts_as_it_is_written(
+    paired: Callable[[Body], Pair],
+) -> None:
+    """It is told that nobody hears it."""
+    pair = paired(cluster("member1"))
+    pair.alive = False
+
+    async def story() -> None:
+        await pair.go(300)
+
+    observed(pair.within, story)
+    assert "" == pair.report()
+    assert [line for line in pair.elsewhere.said if "was never heard" in line]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["--judge", "--listen", "0"], "require each other", id="no-tokens"),
+        pytest.param(["--heartbeat", "remote"], "needs --heartbeat-name", id="nobody"),
+        pytest.param(
+            ["--heartbeat", "ftp://a", "--heartbeat-name", "a"], "URL of http", id="no-url"
+        ),
+        pytest.param(
+            ["--heartbeat", "http://a", "--heartbeat-name", "a"], "-token-file", id="no-token"
+        ),
+    ],
+)
+def test_what_cannot_be_heard_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
+) -> None:
+    """Before anything is observed."""
+    body = cluster("a")
+    remote = new_bare(tmp_path / "remote", {path_of(body): text(body)})
+    options = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / "own.git")]
+    judged = [] if "--judge" in arguments else ["--judge"]
+
+    assert 2 == run(["observe", *options, *judged, *arguments])
+    assert expected in capsys.readouterr().err
+
+
+def test_a_file_of_tokens_has_a_name_and_a_token_on_each_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is too short to be one is refused."""
+    file = tmp_path / "tokens"
+    file.write_text("member1 first-token-of-ours\nmember2 short\n")
+    remote = new_bare(tmp_path / "remote", {"a.yaml": text(cluster("a"))})
+    options = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / "own.git")]
+
+    listening = ["--judge", "--listen", "0", "--heartbeat-tokens-file", str(file)]
+    assert 2 == run(["observe", *options, *listening])
+    assert "a name, a blank and a token" in capsys.readouterr().err
