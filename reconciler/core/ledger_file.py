@@ -19,7 +19,6 @@ from reconciler.schedule.capacity import CopyCount, Held, Reservation, total_of,
 LEDGER: Kind = ("reconciler.dev", "ClusterLedger")
 LEDGER_KIND = ApiKind(group=LEDGER[0], kind=LEDGER[1], writer=Writer.OURS)
 API_VERSION = "reconciler.dev/v1alpha1"
-CORE = "core"  # as a key of the core group is written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +129,7 @@ def encode_ledger(cluster: str, found: ClusterLedger, alike: EncodedReservations
 
 def _reservation(body: Body) -> Reservation:
     return Reservation(
-        holder=_key(text(body, "object")),
+        holder=ObjectKey.read(text(body, "object")),
         resources=_amounts(text(body, "resources")),
         covered=_amounts(text(body, "covered")),
         copies=tuple(map(_copy, filter(None, text(body, "copies").split(", ")))),
@@ -163,12 +162,4 @@ def _amounts(written: str) -> Resources:
 def _copy(written: str) -> CopyCount:
     """Return a workload with its replicas as they are written."""
     key, _, replicas = written.rpartition(" ")
-    return CopyCount(_key(key), int(replicas))
-
-
-def _key(written: str) -> ObjectKey:
-    """Return an object as it is written: `Deployment.apps default/web`."""
-    kind, name = written.split(" ")
-    kind, _, group = kind.partition(".")
-    namespace, _, name = name.rpartition("/")
-    return ObjectKey("" if group == CORE else group, kind, namespace, name)
+    return CopyCount(ObjectKey.read(key), int(replicas))

@@ -43,6 +43,21 @@ class ObjectKey(NamedTuple):
         where = f" on {self.reporter}" if self.reporter else ""
         return f"{self.kind}.{self.group or 'core'} {self.place}{where}"
 
+    @classmethod
+    def read(cls, written: str) -> "ObjectKey":
+        """Return the key of an object as it is written above, by nobody's report.
+
+        Raises:
+            ValueError: No object is written so.
+
+        >>> ObjectKey.read("Deployment.apps default/web").place
+        'default/web'
+        """
+        what, name = written.split(" ")
+        kind, _, group = what.partition(".")
+        namespace, _, name = name.rpartition("/")
+        return cls("" if group == "core" else group, kind, namespace, name)
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Origin:
