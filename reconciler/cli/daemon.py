@@ -10,7 +10,7 @@ from types import FrameType
 import click
 
 from reconciler.cli.observers import operated
-from reconciler.cli.operation import Operation, RootOptions, read_secrets
+from reconciler.cli.operation import Operation, RootOptions, check_share, read_secrets
 from reconciler.cli.options import Service
 from reconciler.cli.root_workers import by_workers, check_executor
 from reconciler.cli.serving import open_roots, remote_secrets
@@ -55,7 +55,16 @@ def run(
     configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
     asked = served_roots
     check_executor(asked.executor, service)
-    opened = open_roots(directory, service, keys, asked.roots, asked.patterns, last=renewal.roots)
+    check_share(asked)
+    opened = open_roots(
+        directory,
+        service,
+        keys,
+        asked.roots,
+        asked.patterns,
+        last=renewal.roots,
+        share=asked.share,
+    )
     renewal.roots[:] = opened.passes
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if service.remote else LOCAL_POLL_SECONDS)
     with ExitStack() as stack:

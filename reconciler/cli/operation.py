@@ -5,13 +5,14 @@ those who know a token, and those whom a proxy lets in. The options of roots say
 repository are served, and who computes their passes.
 """
 
+import hashlib
 import ipaddress
 import os
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -81,6 +82,7 @@ def read_secrets_of_hooks(option: str, file: Path | None, variable: str) -> str:
 PAGE_TOKEN = "RECONCILER_PAGE_TOKEN"  # noqa: S105  # the name of a variable
 FORGES = ("github", "gitlab", "gitea")
 HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
+SHARE = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
 OF_EVERYBODY = frozenset(
     {
         *("accept", "accept-encoding", "accept-language", "authorization", "cache-control"),
@@ -333,12 +335,51 @@ def _token(option: str, file: Path | None, variable: str) -> str:
     return token
 
 
+class RootShare(NamedTuple):
+    """A fixed part of the roots: the second of five is 2/5."""
+
+    part: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.part}/{self.of}"
+
+    def has(self, root: str) -> bool:
+        """Return whether a root belongs to it, which no other root has a say in.
+
+        >>> [[RootShare(part, 2).has(root) for part in (1, 2)] for root in ("teams/a", "teams/c")]
+        [[True, False], [False, True]]
+        """
+        digest = hashlib.sha256(root.encode(errors="surrogateescape")).digest()
+        return int.from_bytes(digest, "big") % self.of == self.part - 1
+
+
+class RootShareType(click.ParamType[RootShare]):
+    """Which part of the roots a daemon serves."""
+
+    name = "share"
+
+    def convert(
+        self, value: str | RootShare, param: click.Parameter | None, ctx: click.Context | None
+    ) -> RootShare:
+        """Return the part that is meant."""
+        if isinstance(value, RootShare):
+            return value
+        if (found := SHARE.fullmatch(value)) is None or not 1 <= int(found[1]) <= int(found[2]):
+            self.fail(f'"{value}" must be a part of the roots such as 2/5', param, ctx)
+        return RootShare(int(found[1]), int(found[2]))
+
+
 @dataclass(frozen=True, slots=True)
 class RootOptions:
-    """Which roots, by folder and by pattern, and the address of a Dask cluster, `None` for none."""
+    """Which roots, by folder, by pattern and by share, and the address of a Dask cluster.
+
+    `share` and `executor` are `None` for all, and for none.
+    """
 
     roots: tuple[str, ...]
     patterns: tuple[str, ...]
+    share: RootShare | None
     executor: str | None
 
 
@@ -361,12 +402,29 @@ ROOT_OPTIONS = (
         "those added later (repeatable).",
     ),
     click.option(
+        "--share",
+        metavar="K/N",
+        type=RootShareType(),
+        envvar="RECONCILER_SHARE",
+        help="Serve the K-th of N fixed parts of these roots; other daemons serve the others.",
+    ),
+    click.option(
         "--executor",
         metavar="ADDRESS",
         envvar="RECONCILER_EXECUTOR",
         help="Compute on the workers of a Dask cluster, dask://HOST:PORT  [default: this process]",
     ),
 )
+
+
+def check_share(asked: RootOptions) -> None:
+    """Raise `UsageError` where there is nothing to share, or workers share it already."""
+    if asked.share is None:
+        return
+    if not asked.roots and not asked.patterns:
+        raise UsageError("--share requires --roots or --root, whose roots are shared")
+    if asked.executor is not None:
+        raise UsageError("--share cannot be combined with --executor: workers share all roots")
 
 
 def root_options(function: Callable[..., int]) -> Callable[..., int]:

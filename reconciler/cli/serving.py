@@ -14,6 +14,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from reconciler.cli.operation import RootShare
     from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
     from reconciler.shell.passes.one_pass import Passes
 
@@ -47,6 +48,8 @@ def open_roots(
     roots: Sequence[str],
     patterns: Sequence[str],
     last: Sequence[str] = (),
+    *,
+    share: "RootShare | None" = None,
 ) -> OpenedRoots:
     """Open several roots of one repository.
 
@@ -57,9 +60,11 @@ def open_roots(
         roots: Folders from there; of a remote from its top.
         patterns: Of further ones, as the branch has them; see `find_roots`.
         last: Those that were served before, which stay where the branch has none any more.
+        share: The part of them that is served, `None` for all.
 
     Raises:
-        UsageError: One of `roots` is no plain path, or holds another; no folder matches.
+        UsageError: One of `roots` is no plain path, or holds another; no folder matches, or none
+            belongs to the share.
     """
     from reconciler.shell.git.history import find_roots
 
@@ -74,11 +79,14 @@ def open_roots(
     def find(commit: str) -> Sequence[str]:
         found = find_roots(served.repository, commit, patterns) if patterns else ()
         beside = [name for name in found if not any(_overlap(name, root) for root in roots)]
-        return tuple(dict.fromkeys((*roots, *beside)))
+        names = dict.fromkeys((*roots, *beside))
+        return tuple(name for name in names if share is None or share.has(name))
 
     names = find(_newest(directory, service, keys, served) if patterns else "") or last
     if not names:
         asked = " ".join(f"--roots {one}" for one in patterns)
+        if share is not None:
+            raise UsageError(f"--share {share}: none of the roots that there are belongs to it")
         raise UsageError(f"{asked}: no such folder of {served.name} has a reconciler.yaml")
     served.share()
     opened = {

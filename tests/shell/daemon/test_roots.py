@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 
@@ -229,6 +230,49 @@ def test_a_pattern_that_matches_nothing_is_refused(
 
     assert 2 == run(["-C", str(fleet.folder), "run", "--roots", "teams/*"])
     assert "no such folder of main has a reconciler.yaml" in capsys.readouterr().err
+
+
+def test_daemons_share_the_roots(tmp_path: Path) -> None:
+    """Each has a fixed part of them, and together they have all, once."""
+    roots = ("teams/a", "teams/c")
+    fleet = new_checkout(tmp_path / "fleet", fleets(*roots))
+    remote = new_bare(tmp_path / "remote.git")
+    fleet.git("push", "--quiet", str(remote), "main")
+    logs = [tmp_path / "first", tmp_path / "second"]
+
+    with ExitStack() as stack:
+        for number, log in enumerate(logs, start=1):
+            mirror = str(tmp_path / f"mirror{number}")
+            served = ("--remote", f"file://{remote}", "--mirror", mirror, "--roots", "teams/*")
+            share = ("--share", f"{number}/2")
+            stack.enter_context(running(tmp_path, *served, *share, *WATCHED, log=log))
+        eventually(lambda: {placed(remote, root) for root in roots} == {3}, "both roots")
+
+    lines = [[json.loads(line) for line in log.read_text().splitlines()] for log in logs]
+    parts = [{line["root"] for line in part if line["msg"] == "serving"} for part in lines]
+    assert [{"teams/a"}, {"teams/c"}] == parts
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        pytest.param(("--share", "3/2"), '"3/2" must be a part of the roots such as 2/5', id="3/2"),
+        pytest.param(("--share", "1/2"), "--share requires --roots or --root", id="of what"),
+        pytest.param(
+            ("--roots", "teams/*", "--share", "2/2"),
+            "--share 2/2: none of the roots that there are belongs to it",
+            id="none",
+        ),
+    ],
+)
+def test_shares_of_nothing_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...], message: str
+) -> None:
+    """Nobody would notice otherwise that nothing is served."""
+    fleet = new_checkout(tmp_path / "fleet", fleets("teams/a"))
+
+    assert 2 == run(["-C", str(fleet.folder), "run", *asked])
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
