@@ -39,7 +39,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
 from reconciler.model.settings import settings_in
-from reconciler.model.text import enumerated
+from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import World
 from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import write_commit
@@ -59,6 +59,7 @@ from reconciler.shell.observation.heartbeats import (
 from reconciler.shell.observation.kube_access import KubeAccess, context_access, own_access
 from reconciler.shell.observation.kube_api import KubeApi
 from reconciler.shell.observation.observer import ClusterObserver, ObservedFrom
+from reconciler.shell.passes.used_reports import bring_reports, cut, is_long
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.renewed_secret import RenewedSecret
 from reconciler.shell.resources import Clock, SystemClock, load_schemas
@@ -68,13 +69,17 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTarget:
-    """Where reports go, and from which branch is read what clusters and workloads there are."""
+    """Where reports go, and from which branch is read what clusters and workloads there are.
+
+    `most_commits` is how long the branch of reports gets before it is cut, 0 for any length.
+    """
 
     branch: str
     author: str | None
     signing: SigningOptions
     layout: RepositoryLayout
     tolerance_percent: int
+    most_commits: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +110,8 @@ class Reporter:
         head = self.mirror.fetch(branch)
         if head is None:
             raise UsageError(f'the remote has no branch "{branch}"; push one first')
+        if not self._head:
+            bring_reports(self.mirror.repository, head, self.mirror.fetch)
         if self._loader is None:
             self._loader = open_loader(self.mirror.repository, self.target.layout)
         self._head = head
@@ -141,6 +148,11 @@ class Reporter:
             return ""
         repository = self.mirror.repository
         subject = plain(f"Report {enumerated(changed, NAMED)}")[:LONGEST_SUBJECT]
+        at, author = self.clock.now(), parse_author(self.target.author or commit_author(repository))
+        signing = CommitSigning.by(
+            signing_key(self.target.signing),
+            CommitPurpose(Purpose.REPORTS, branch, repository.prefix),
+        )
         with repository.held:
             commit = write_commit(
                 repository,
@@ -150,15 +162,25 @@ class Reporter:
                 ],
                 parent=head,
                 message=f"{subject}\n",
-                at=self.clock.now(),
-                author=parse_author(self.target.author or commit_author(repository)),
-                signing=CommitSigning.by(
-                    signing_key(self.target.signing),
-                    CommitPurpose(Purpose.REPORTS, branch, repository.prefix),
-                ),
+                at=at,
+                author=author,
+                signing=signing,
             )
+            if head is not None and self._is_cut(world, branch, head):
+                message = f"{subject}\n"
+                commit = cut(
+                    repository, commit, head, message=message, at=at, author=author, signing=signing
+                )
+                self.mirror.replace(branch, old=head, new=commit)
+                return f"{subject}: {branch} begins anew with {short_id(commit)}"
             self.mirror.push(branch, old=head, new=commit)
         return f"{subject}: {pushed_text(len(files), branch, commit)}"
+
+    def _is_cut(self, world: World, branch: str, head: str) -> bool:
+        """Return whether the branch of reports is long enough to be cut, and may be."""
+        most = self.target.most_commits
+        apart = branch != self.target.branch and settings_in(world).keeps_used
+        return bool(most and apart and is_long(self.mirror.repository, head, most - 1))
 
     def _files(
         self, world: World, observer: ObservedFrom, head: str | None
@@ -447,6 +469,7 @@ def run(
     commit_seconds: float,
     timeout_seconds: float,
     tolerance: int,
+    most_commits: int,
     access: RemoteAccess,
     signing: SigningOptions,
     layout: RepositoryLayout,
@@ -456,7 +479,12 @@ def run(
     del directory
     reached = accesses(contexts, kubeconfig, in_cluster, (service_host, service_port))
     target = ReportTarget(
-        branch=branch, author=author, signing=signing, layout=layout, tolerance_percent=tolerance
+        branch=branch,
+        author=author,
+        signing=signing,
+        layout=layout,
+        tolerance_percent=tolerance,
+        most_commits=most_commits,
     )
     if not reached and not heartbeats.judge:
         raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
@@ -464,6 +492,11 @@ def run(
         open_reporter(remote, mirror, access, target) as reporter,
         heartbeats.judging(reporter.mirror) as judge,
     ):
+        if most_commits and not settings_in(reporter.read()).keeps_used:
+            raise UsageError(
+                "--most-commits cuts the branch of reports, so reconciler.yaml must have "
+                "feedback.branch and feedback.keepUsed: true"
+            )
         client = httpx.AsyncClient(timeout=timeout_seconds)
         sender = heartbeats.sender(in_cluster, reporter.mirror, probe_seconds, client)
         world = reporter.read()

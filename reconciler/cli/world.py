@@ -161,6 +161,7 @@ def open_remote(
     from reconciler.cli.serving import LOOKING, default_mirror
     from reconciler.model.text import shown
     from reconciler.shell.git.remotes.mirror import Mirror
+    from reconciler.shell.passes.used_reports import bring_reports
 
     name = branch or BRANCH
     own = default_mirror(remote).with_suffix(LOOKING)
@@ -172,6 +173,7 @@ def open_remote(
             mirror.fetch(layout.output_branch)
         if head is None:
             raise UsageError(f"{mirror.remote.url} has no branch {shown(name)}; name one: --branch")
+        bring_reports(mirror.repository, head, mirror.fetch)
         yield RemoteFleet(
             fleet_of(Path(), mirror.repository, layout), mirror.remote.url, name, head
         )

@@ -177,9 +177,9 @@ def carried_over(outcome: Outcome, now: datetime, before: World, after: World) -
 
     Returns:
         The outcome that a pass over `after` would have at that moment; `None` where the worlds
-        differ in more than in the commit that they were read from.
+        differ in more than in the commits that they were read from.
     """
-    if replace(after, revision=before.revision) != before:
+    if replace(after, revision=before.revision, reported_at=before.reported_at) != before:
         return None
     path = output_path(after.output_root, RECORD)
     record = WriteFile(path, encode(record_body(after, now, __version__)))

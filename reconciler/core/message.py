@@ -49,6 +49,7 @@ class Purpose(StrEnum):
     DECISIONS = "decisions"
     DELIVERY = "delivery"
     REPORTS = "reports"
+    USED = "used-reports"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class Settings:
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
         feedback_branch: Another branch that clusters report on, `""` for the one that is served.
+        keeps_used: Whether the reports that decisions read are kept on a branch beside that one.
         extends_scores: Whether AddOnPlacementScores count in all APIs, not in their own only.
         safety: How much may be removed at once.
         options: Sections as written, by name; that of a dialect has its name.
@@ -65,6 +66,7 @@ class Settings:
     projects: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
     feedback_branch: str = ""
+    keeps_used: bool = False
     extends_scores: bool = False
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
@@ -100,6 +102,7 @@ def decode_settings(body: Body | None) -> Settings:
         projects=mapping(spec, "inventory").get("project") is True,
         assume_after_seconds=assume if isinstance(assume, int) else None,
         feedback_branch=text(feedback, "branch"),
+        keeps_used=feedback.get("keepUsed") is True,
         extends_scores=mapping(spec, "scores").get("extend") is True,
         safety=Safety(
             max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if removed is None else removed,

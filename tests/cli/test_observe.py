@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.model.records import replace
 from tests.builders import Body, cluster, configuration, deployment, live, path_of, policy, text
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
@@ -226,6 +227,50 @@ def test_reports_go_to_their_branch(opened: Open) -> None:
     observed(fleet, story)
     assert 1 == fleet.commits()
     assert "ClusterReady" in fleet.report("member2", branch="reports")
+
+
+def test_a_long_branch_of_reports_begins_anew(opened: Open, members: Mapping[str, Member]) -> None:
+    """With all that is reported, where what decisions read is kept, and not otherwise."""
+    kept = {"branch": "reports", "keepUsed": True}
+    fleet = opened(*map(cluster, NAMES), configuration(feedback=kept))
+    reporter = fleet.observation.reporter
+
+    async def reports(*cpus: str) -> None:
+        for cpu in cpus:
+            members["member1"].put(node("n1", cpu=cpu))
+            await fleet.rounds(120)
+
+    async def story() -> None:
+        reporter.target = replace(reporter.target, most_commits=3)
+        await reports("1", "8", "16")
+        assert 3 == fleet.commits("reports")
+        await reports("32")
+        assert 1 == fleet.commits("reports")
+        assert 'cpu: "32"' in fleet.report("member1", branch="reports")
+        assert "ClusterReady" in fleet.report("member2", branch="reports")
+        reporter.target = replace(reporter.target, most_commits=0)
+        await reports("1", "8", "16", "32")
+        assert 5 == fleet.commits("reports")
+
+    observed(fleet, story)
+    assert [line for line in fleet.said if "reports begins anew with" in line]
+
+
+def test_a_branch_that_nothing_keeps_is_not_cut(
+    members: Mapping[str, Member],
+    certificate: Certificate,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Decisions could not be proven any more."""
+    body = cluster("a")
+    remote = new_bare(tmp_path / "remote", {path_of(body): text(body)})
+    config = kubeconfig(tmp_path, {"a": members["member1"]}, certificate)
+    options = ["--context", "a", "--kubeconfig", str(config), "--remote", f"file://{remote}"]
+
+    own = ["--mirror", str(tmp_path / "own.git")]
+    assert 2 == run(["observe", *options, *own, "--most-commits", "9"])
+    assert "must have feedback.branch and feedback.keepUsed" in capsys.readouterr().err
 
 
 def test_another_process_goes_on_where_one_ended(

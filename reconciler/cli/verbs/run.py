@@ -239,6 +239,14 @@ def publish_command() -> None:
     help="Timeout of each request.",
 )
 @click.option(
+    "--most-commits",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Let the branch of reports begin anew after so many commits; needs feedback.keepUsed in "
+    "reconciler.yaml (0 for never).",
+)
+@click.option(
     "--heartbeat",
     metavar="URL",
     envvar="RECONCILER_HEARTBEAT",

@@ -1,11 +1,12 @@
 """What the webhooks of each API would refuse; checking a file needs no scheduler."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.freeze import refuse_configuration
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission, Violation
 from reconciler.model.body import Body
+from reconciler.model.fields import at
 from reconciler.model.kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 from reconciler.multicluster.cluster_profile import (
@@ -20,7 +21,19 @@ from reconciler.rebalance.admission import rebalance_admissions
 
 def _refuse_configuration(body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a configuration beyond its schema."""
-    return (*refuse_configuration(body), *refuse_publishing(body))
+    return (*refuse_configuration(body), *refuse_publishing(body), *_refuse_feedback(body))
+
+
+def _refuse_feedback(body: Body) -> Iterator[Violation]:
+    """Yield that reports are to be kept on a branch that has no name."""
+    feedback = at(body, "spec", "feedback")
+    if feedback.get("keepUsed") is True and not feedback.get("branch"):
+        yield Violation(
+            "/spec/feedback",
+            "schema-required",
+            '`spec.feedback` must have the field "branch" where `keepUsed` is true.',
+            "branch: the one on which clusters report; what decisions read is kept beside it.",
+        )
 
 
 ADMISSIONS: Mapping[Kind, Admission] = {

@@ -37,7 +37,7 @@ from reconciler.shell.git.repository import (
     check_identity,
     may_configure,
 )
-from reconciler.shell.git.signing import CommitSigning, write_signed
+from reconciler.shell.git.signing import CommitSigning, write_signed, write_tree
 from reconciler.shell.processes.limits import sync_folder
 from reconciler.shell.processes.signals import held_signals
 
@@ -135,6 +135,53 @@ def write_commit(
             _pack(target, {commit})
         remember(repository, folder.names)
     return commit
+
+
+def write_again(
+    repository: Repository,
+    commit: str,
+    *,
+    parents: Sequence[str],
+    message: str,
+    at: datetime,
+    author: CommitIdentity,
+    signing: CommitSigning | None = None,
+) -> str:
+    """Write a commit with exactly the files of another one, all of them; no branch moves.
+
+    Args:
+        repository: Where to write.
+        commit: Full hex id of the other one.
+        parents: Full hex ids of commits, none for one without history.
+        message: Subject, blank line, body, trailers.
+        at: Aware moment of author and committer.
+        author: Author and committer.
+        signing: Who signs it and for what; `None` for nobody.
+
+    Returns:
+        Full hex id of the commit.
+
+    Raises:
+        GitError: Git failed.
+    """
+    tree = repository.git.line("rev-parse", "--verify", f"{check_commit(commit)}^{{tree}}")
+    if signing is not None:
+        message = with_purpose(message, signing.purpose)
+    with importing_git(repository) as (git, folder):
+        target = ImportTarget(repository=repository, git=git, folder=folder)
+        writer = replace(repository, git=git)
+        written = write_tree(
+            writer,
+            None if signing is None else signing.key,
+            tree=tree,
+            parents=parents,
+            message=message,
+            at=at,
+            author=author,
+        )
+        _pack(target, {written})
+        remember(repository, folder.names)
+    return written
 
 
 def check_path(path: str) -> str:

@@ -25,6 +25,7 @@ from reconciler.shell.git.repository import (
     KeptProcesses,
     Repository,
     check_commit,
+    check_identity,
 )
 
 PROGRAMS: Mapping[str, str] = {
@@ -110,14 +111,42 @@ def write_signed(
     Raises:
         GitError: The key did not sign.
     """
-    parents = () if parent is None else ("-p", check_commit(parent))
-    variables = {**key.variables, **_named(author, at)}
-    signer = repository.git.having(settings=key.settings, variables=variables)
-    arguments = ("commit-tree", "-S", *parents, f"{check_commit(tree)}^{{tree}}")
+    return write_tree(
+        repository,
+        key,
+        tree=tree,
+        parents=() if parent is None else (parent,),
+        message=message,
+        at=at,
+        author=author,
+    )
+
+
+def write_tree(
+    repository: Repository,
+    key: SigningKey | None,
+    *,
+    tree: str,
+    parents: Sequence[str],
+    message: str,
+    at: datetime,
+    author: CommitIdentity,
+) -> str:
+    """Write a commit over a tree with any parents, signed if there is a key; no branch moves.
+
+    Raises:
+        GitError: The key did not sign, or git failed.
+    """
+    check_identity(author)
+    settings, variables = (key.settings, key.variables) if key is not None else ({}, {})
+    signer = repository.git.having(settings=settings, variables={**variables, **_named(author, at)})
+    sign = () if key is None else ("-S",)
+    listed = [word for parent in parents for word in ("-p", check_commit(parent))]
+    arguments = ("commit-tree", *sign, *listed, f"{check_commit(tree)}^{{tree}}")
     finished = signer.run(*arguments, stdin=message.encode())
     if finished.code != 0:
         said = signer.error(arguments, finished)
-        raise GitError(f'the key "{key.name}" does not sign: {said}')
+        raise said if key is None else GitError(f'the key "{key.name}" does not sign: {said}')
     return finished.stdout.decode().strip()
 
 

@@ -47,6 +47,7 @@ from reconciler.shell.passes.pass_report import (
 )
 from reconciler.shell.passes.trust import RefusedCommit, unfetched_commit
 from reconciler.shell.passes.turns import PassDropped
+from reconciler.shell.passes.used_reports import BroughtReports, keep_used
 from reconciler.shell.processes.limits import give_back
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.revisions import GitRevisions
@@ -97,6 +98,7 @@ class Passes:
         is_stopped: Tells a pass that waits for its turn, or has lost a race, to end.
         most_races: How many it may lose while a decision stands.
         problems: Counts what is wrong, pass after pass.
+        used: Whether the reports are here that decisions name.
     """
 
     branches: ServedBranches
@@ -113,6 +115,7 @@ class Passes:
     is_stopped: Callable[[], bool] = lambda: False
     most_races: int = MOST_RACES
     problems: ProblemCounts = field(default_factory=ProblemCounts)
+    used: BroughtReports = field(default_factory=BroughtReports)
 
     @property
     def branch(self) -> Branch:
@@ -142,6 +145,7 @@ class Passes:
                 heads = branches.heads()
         self.began(heads.inputs)
         with times.step("load"):
+            self.used.bring_once(branches, heads)
             world = branches.load(self.loader, heads)
         heads = heads._replace(reports=world.reported_at or None)
         now = moment_of_pass(world, self.clock, self.pause) if at is None else later(world, at)
@@ -291,11 +295,30 @@ class Passes:
             contested = self.contest.fought_over(report.world, report.outcome, report.now)
             if contested is not None:
                 return replace(report, contested=contested)
+            report = self._named(report)
             written = self._written(report, times, publish=publish)
             if isinstance(written, PassReport):
                 return written
             last = written
         raise LostRace(f"{self.branches.moved} moved each time that a pass was decided")
+
+    def _named(self, report: PassReport) -> PassReport:
+        """Let a decision name reports that stay, where they are kept."""
+        kept = keep_used(
+            self.branch.repository,
+            report.world,
+            self.branches.beside,
+            at=report.now,
+            author=self.author,
+            key=self.delivery.key,
+        )
+        if kept is None:
+            return report
+        world = replace(report.world, reported_at=kept.commit)
+        outcome = carried_over(report.outcome, report.now, report.world, world)
+        if outcome is None:
+            raise ValueError("a world is another one by the commit of its reports alone")
+        return replace(report, world=world, outcome=outcome, used=kept.move)
 
     def _written(
         self, report: PassReport, times: StepTimes, *, publish: bool
@@ -316,7 +339,8 @@ class Passes:
                 raise PassDropped
             lost = tried.committed
             unmoved += tried.heads == lost.heads  # another branch has moved, or nobody moved any
-            if unmoved > (MOST_BESIDE if _delivered_to(lost) else 0):
+            beside = _delivered_to(lost) and lost.used is None
+            if unmoved > (MOST_BESIDE if beside else 0):
                 return _Overtaken(tried.heads, lost.races)
             report = replace(lost, commit=None)
 
@@ -349,6 +373,9 @@ class Passes:
         """Move the branch to the commit of a decision, or see where it is: others may need that."""
         try:
             with times.step("push"):
+                if committed.used is not None:
+                    self.branches.publish_other(committed.used)
+                    committed = replace(committed, used=None)
                 published = self._publish(committed)
         except LostRace:
             if committed.races == self.most_races:
@@ -381,6 +408,7 @@ class Passes:
         self.began(heads.inputs)
         with times.step("load"):
             world = self.branches.load(self.loader, heads, lambda _: report.heads.reports)
+            world = replace(world, reported_at=report.world.reported_at)
         with times.step("schedule"):
             outcome = carried_over(report.outcome, report.now, report.world, world)
             taken = report.waiting.union(removal.path for removal in report.outcome.removals)

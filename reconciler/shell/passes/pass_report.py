@@ -42,6 +42,7 @@ from reconciler.shell.git.command import GitError
 from reconciler.shell.git.commits import EarlierCommit, write_commit
 from reconciler.shell.git.history import CommitRecord, list_range, read_commits, read_removal
 from reconciler.shell.git.objects import changed_files
+from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import CommitIdentity, Repository
 from reconciler.shell.git.signing import CommitSigning
 from reconciler.shell.passes.branch_delivery import BranchDelivered, put_back
@@ -271,10 +272,14 @@ class BranchPass:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PassReport(BranchPass):
-    """What one pass did, with the world that it looked at and all that it decided."""
+    """What one pass did, with the world that it looked at and all that it decided.
+
+    `used` is how the branch has to move that keeps the reports it read, `None` if it has not to.
+    """
 
     world: World
     outcome: Outcome
+    used: BranchMove | None = None
 
     @property
     def outputs(self) -> str:

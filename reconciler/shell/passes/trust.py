@@ -48,6 +48,7 @@ from reconciler.shell.git.history import (
 from reconciler.shell.git.objects import ChangedFile, object_sizes, read_blobs, read_file
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
 from reconciler.shell.git.signing import AllowedKeys, Signature, read_signatures
+from reconciler.shell.passes.used_reports import why_no_cut
 
 DELIVERED = f"{DELIVERY.name}.yaml"
 """What a branch of delivery says of itself."""
@@ -344,10 +345,8 @@ class Trust:
             refused = RefusedCommit(branch, head, UNKNOWN, TOO_MUCH, 1, TAKE_IT_OFF)
             return AcceptedLine(before, self._written_before(branch, before), refused)
         bases = self._bases(branch, head, before)
-        if before is not None and not bases:
-            problem = (
-                f"{short_id(before)}, which was accepted last, is no part of the branch any more"
-            )
+        problem = "" if before is None or bases else self._why_rewritten(head, before, purpose)
+        if before is not None and problem:
             refused = self._refusal(branch, head, problem, 1)._replace(expected=BRING_IT_BACK)
             return AcceptedLine(before, self._written_since(branch, head, before, purpose), refused)
         line = list_range(self.repository, head, but=bases)
@@ -361,10 +360,21 @@ class Trust:
         if judged.misplaced or bad.problem == TOO_LARGE:
             refused = refused._replace(expected=TAKE_IT_OFF)
         commit = self._newest(judged.good, line[-1], bases)
+        if commit is None and before is not None:  # nothing of what would cut the branch counts
+            return AcceptedLine(before, self._written_before(branch, before), refused)
         if commit is None:
             raise NothingTrusted(str(refused))
         newest = (one.revision for one in reversed(ours) if self._leads(commit, one.revision))
         return AcceptedLine(commit, next(newest, commit), refused)
+
+    def _why_rewritten(self, head: str, before: str, purpose: Purpose) -> str:
+        """Return why a branch without what was accepted does not count, `""` of one that was cut.
+
+        Only a branch of reports may be cut, where each commit has all that counts.
+        """
+        if purpose is not Purpose.REPORTS:
+            return f"{short_id(before)}, which was accepted last, is no part of the branch any more"
+        return why_no_cut(self.repository, list_range(self.repository, head), before)
 
     def _is_too_much(self, head: str, before: str) -> bool:
         """Return whether git needs too long to walk what is new: huge messages, mostly.

@@ -114,7 +114,7 @@ class ServedBranches:
         """
         reports = self.reports(feedback_branch) if feedback_branch else None
         before = self._accepted()
-        beside = self._beside if fetched else self.repository.find
+        beside = self.beside if fetched else self.repository.find
         inputs = self._inputs(before, fetched=fetched)
         outputs = beside(self.moved) if self.layout.apart else inputs
         unread = [one.revision for one in self.inputs.unfetched if one.branch == self.moved]
@@ -126,7 +126,7 @@ class ServedBranches:
             return self._known_inputs(before)
         return self.inputs.head() if fetched else self.repository.resolve(self.inputs.name)
 
-    def _beside(self, name: str) -> str | None:
+    def beside(self, name: str) -> str | None:
         """Return where a branch is, as its remote says now or said last."""
         return self.inputs.beside(name) if self.asks else self.repository.find(name)
 
@@ -178,7 +178,7 @@ class ServedBranches:
         """Return the commit of a branch that clusters report on; `None` if there never was one."""
         try:
             before = None if self.trust is None else self.trust.accepted(name)
-            head = self._beside(name)
+            head = self.beside(name)
         except UsageError:  # the configuration names what git takes for no branch
             return None
         if head is None or self.trust is None or (before and not self.asks):
@@ -200,7 +200,7 @@ class ServedBranches:
         that was deleted has what was accepted of it.
         """
         before = None if self.trust is None else self.trust.accepted(name)
-        head = self._beside(name)
+        head = self.beside(name)
         if self.trust is None or before is None or head is None:
             return head, head or before
         return head, self.trust.accept(name, head, before, purpose=Purpose.DELIVERY).written

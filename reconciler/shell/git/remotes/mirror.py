@@ -33,7 +33,7 @@ from reconciler.shell.git.history import check_forward, is_ancestor
 from reconciler.shell.git.publish import BranchMove, publish
 from reconciler.shell.git.remotes.mirror_folder import MirrorFolder, Upkeep, open_folder
 from reconciler.shell.git.remotes.remote import Access, Remote, parse_remote
-from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_branch
+from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_branch, check_commit
 from reconciler.shell.processes.limits import limit_said, refusal
 
 FETCHED_BYTES = 256 << 20  # ours: manifests of the largest fleets are a tenth of that, packed
@@ -319,6 +319,25 @@ class Mirror:
         finished = self._push([BranchMove(branch, old, new)])
         if finished.code != 0:
             self._finish(branch, finished, old=old, new=new)
+        self._follow(branch, new)
+
+    def replace(self, branch: str, *, old: str, new: str) -> None:
+        """Let a branch at the remote begin anew at `new`, if it is at `old` exactly.
+
+        What was on it goes: only for branches on which every commit has all that counts.
+
+        Raises:
+            LostRace: The remote is not at `old`.
+            GitError: As for `push`; where nothing is known, the next fetch finds out.
+        """
+        reference = BranchMove(branch, old, new).reference
+        finished = self._run(
+            "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", "--no-verify",
+            f"--force-with-lease={reference}:{check_commit(old)}", "--end-of-options",
+            self.remote.url, f"{check_commit(new)}:{reference}",
+        )  # fmt: skip
+        if finished.code != 0:
+            raise answer_to_push(self.remote.url, finished)
         self._follow(branch, new)
 
     def push_together(self, moves: Sequence[BranchMove]) -> bool:
