@@ -9,7 +9,7 @@ it. It says that this state came whole from an import, over nothing that a pass 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -161,7 +161,6 @@ class ProofState(StrEnum):
     DIFFERENT = "different"
     FORGED = "forged"
     REVERTED = "reverted"
-    MERGED = "merged"
     TAMPERED = "tampered"
     UNKNOWN = "unknown"
 
@@ -345,19 +344,17 @@ def held_to_history(
     """Return proofs with what only the commits around each tell.
 
     Whether it stands where it says, and by rules no older than those before it; and of a person's
-    commit whether it merges what was adopted or a line of passes that is proven as well, or brings
-    back what stood there before.
+    commit whether it merges what was adopted, or brings back what stood there before.
 
     Args:
-        proofs: Of the commits of a history, the oldest first; lines that were merged before the
-            merge, see `merged_line`.
+        proofs: Of the commits of a history, the oldest first.
         revisions: Where they are.
         branch: Whose history it is, `None` if that is not known: then any branch will do.
         keys: Commit to the key that signed it; a key that has signed decisions is the daemon's.
     """
     placed = list(_held_to_places(proofs, branch=branch, keys=keys))
     adopted = list(_held_to_adoptions(list(_held_to_rules(placed, revisions)), revisions))
-    return list(_held_to_reverts(list(_held_to_merges(adopted, revisions)), revisions))
+    return list(_held_to_reverts(adopted, revisions))
 
 
 def _held_to_places(
@@ -417,71 +414,6 @@ def _held_to_adoptions(proofs: Sequence[Proof], revisions: Revisions) -> Iterato
                 yield Proof(commit=proof.commit, state=ProofState.ADOPTED)
                 continue
         yield proof
-
-
-def _held_to_merges(proofs: Sequence[Proof], revisions: Revisions) -> Iterator[Proof]:
-    """Yield proofs; the outputs of a merge may be those of a line that is proven beside it."""
-    known = {proof.commit.revision for proof in proofs}
-    for proof in proofs:
-        line = merged_line(proof, revisions)
-        if line and line[-1].revision in known:
-            passes = sum(claim_of(commit) is not None for commit in line)
-            of = f"{passes} pass{'es' if passes != 1 else ''} that end with"
-            said = f"merged by {proof.commit.author}: {of} {short_id(line[-1].revision)}"
-            yield _proof(proof.commit, ProofState.MERGED, [ProofFinding("", said)])
-            continue
-        yield proof
-
-
-def with_merged_lines(
-    proofs: Sequence[Proof],
-    revisions: Revisions,
-    prove_each: Callable[[Sequence[Commit]], Iterable[Proof]],
-) -> list[Proof]:
-    """Return proofs, and before each merge those of the line that it has its outputs from.
-
-    Args:
-        proofs: Of the commits of a history, the oldest first.
-        revisions: Where they are.
-        prove_each: Proves the commits of a line, in the order given.
-    """
-    known = {proof.commit.revision for proof in proofs}
-    rest, found = list(reversed(proofs)), list[Proof]()
-    while rest:
-        line = [one for one in merged_line(rest[-1], revisions) if one.revision not in known]
-        known.update(one.revision for one in line)
-        if line:  # which may have merges of its own
-            rest.extend(list(prove_each(line))[::-1])
-        else:
-            found.append(rest.pop())
-    return found
-
-
-def merged_line(proof: Proof, revisions: Revisions) -> tuple[Commit, ...]:
-    """Return the commits from which a person's merge has its outputs, the oldest first.
-
-    Who pulls without a rebase beside a daemon makes such a merge: passes stand on the side of its
-    second parent. All outputs must be as they are there, and where the two lines parted they must
-    be as they are at the first parent, or passes of that side would be undone unseen. It is empty
-    of any other commit.
-    """
-    commit = proof.commit
-    if proof.state is not ProofState.TAMPERED or commit.parent is None:
-        return ()
-    for other in commit.parents[1:]:
-        line = revisions.between(commit.parent, other)[::-1]
-        passes = any(claim_of(one) is not None for one in line)
-        if not passes or _edits_outputs(other, commit.revision, revisions):
-            continue
-        parted = line[0].parent
-        if parted is not None and not _edits_outputs(parted, commit.parent, revisions):
-            return line
-    return ()
-
-
-def _edits_outputs(old: str, new: str, revisions: Revisions) -> bool:
-    """Return whether two commits have other outputs."""
-    return bool(edited_outputs(revisions.differences(old, new), revisions.layout))
 
 
 MOST_ANCESTORS = 1000  # whose outputs a commit is held against

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, TypedDict
 
@@ -10,7 +9,7 @@ import click
 
 from reconciler.audit.history.revisions import UnreadableRevision
 from reconciler.audit.json_shapes import CommitJson, commit_json
-from reconciler.audit.proof import Proof, held_to_history, with_merged_lines
+from reconciler.audit.proof import Proof, held_to_history
 from reconciler.cli.options import cache_folder
 from reconciler.cli.printing import print_json
 from reconciler.cli.progress import tracked
@@ -31,23 +30,15 @@ from reconciler.shell.work.proofs import (
 )
 
 FEW = 50  # so many commits are proven sooner than a record of them is read
-GLYPHS = {
-    "proven": "✔",
-    "adopted": "✔",
-    "merged": "✔",
-    "reverted": "↶",
-    "other version": "?",
-    "other rules": "?",
-}
+GLYPHS = {"proven": "✔", "adopted": "✔", "reverted": "↶", "other version": "?", "other rules": "?"}
 COLOURS = {
     "proven": "green",
     "adopted": "yellow",
-    "merged": "green",
     "reverted": "yellow",
     "other version": "yellow",
     "other rules": "yellow",
 }
-BY_PEOPLE = ("adopted", "input", "merged", "reverted", "tampered")
+BY_PEOPLE = ("adopted", "input", "reverted", "tampered")
 """States of commits that are no pass's."""
 
 
@@ -77,10 +68,6 @@ def run(
     ):
         proving = prove_rest(revisions, commits, workers=opened, record=record)
         proven = list(tracked(proving, len(commits), what="Verifying commits"))
-        prove_line = partial(prove_rest, revisions, workers=opened, record=record)
-        proven = with_merged_lines(proven, revisions, prove_line)
-    if len(proven) > len(commits):
-        signatures = asked.read(revisions.repository, [one.commit.revision for one in proven])
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
     proofs = held_to_history(proven, revisions, branch=branch, keys=keys)
     delivered = _delivered(revisions)
@@ -142,7 +129,7 @@ def _print(proofs: Sequence[Proof], *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
     for proof in proofs:
         told = proof.state.is_finding or proof.state in ("other version", "other rules", "reverted")
-        if not told and not (verbose and proof.state in ("proven", "adopted", "merged")):
+        if not told and not (verbose and proof.state in ("proven", "adopted")):
             continue
         glyph = GLYPHS.get(proof.state, "✘")
         colour = COLOURS.get(proof.state, "red")
@@ -191,7 +178,7 @@ class DifferenceJson(TypedDict):
 class ProofJson(CommitJson):
     """Whether a commit is as it must be."""
 
-    state: Annotated[str, "Such as `input`, `adopted`, `merged`, `proven` or `tampered`."]
+    state: Annotated[str, "Such as `input`, `adopted`, `proven` or `tampered`."]
     findings: Annotated[list[DifferenceJson], "What is not as it must be."]
 
 

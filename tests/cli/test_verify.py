@@ -184,14 +184,25 @@ def test_passes_that_a_person_merged_are_proven(
 
     code, out, _ = answer(theirs, capsys, "verify", "-v")
 
-    expected = ["input", "input", "proven", "input", "proven", "merged", "input", "proven"]
-    assert (0, expected) == (code, states(theirs, capsys)[-8:])
-    assert "merged by Ada <ada@example.com>: 2 passes that end with" in out
-    assert "6 of 6 decision commits verified, 1 merged, 8 human commits\n" in out
+    expected = ["input", "proven", "input", "proven", "input", "input", "proven"]
+    assert (0, expected) == (code, states(theirs, capsys)[-7:])
+    assert "6 of 6 decision commits verified, 7 human commits\n" in out
+
+
+def test_decisions_that_a_person_merged_are_the_passes(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Nobody has edited an output, and each decision keeps its commit and its cause."""
+    theirs = pulled(fleet, tmp_path / "theirs")
+
+    for verb in ("history", "why", "blame"):
+        expected, found = (answer(one, capsys, verb, "deployment/shop") for one in (fleet, theirs))
+        assert expected == found
+    assert "OutputEdited" not in answer(theirs, capsys, "events")[1]
 
 
 def test_a_pass_that_was_changed_before_the_merge_is_found(fleet: Checkout, capsys: Capsys) -> None:
-    """The merge says who merged it, the pass what was changed."""
+    """It stands on the line that the outputs came along."""
     fleet.commit(HEALED, "Edit")
     run_pass(fleet.folder, 180)
     amend(fleet, {SHOP: read(fleet, SHOP).replace("name: backup1", "name: member2")})
@@ -202,7 +213,7 @@ def test_a_pass_that_was_changed_before_the_merge_is_found(fleet: Checkout, caps
 
     code, _, _ = answer(fleet, capsys, "verify")
 
-    assert (1, ["input", "input", "different", "merged"]) == (code, states(fleet, capsys)[-4:])
+    assert (1, ["proven", "input", "different", "input"]) == (code, states(fleet, capsys)[-4:])
 
 
 def test_a_merge_that_edits_an_output_is_tampering(

@@ -13,14 +13,14 @@ import contextlib
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from reconciler.errors import UsageError
 from reconciler.manifests.text.raw import Oversized
-from reconciler.model.records import dataclass, replace
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import short_id, shown
 from reconciler.shell.git.command import GitError, HistoryMissing
@@ -233,6 +233,124 @@ def list_range(
     return listed.split()
 
 
+@dataclass(slots=True, eq=False)
+class FolderLine:
+    """The history of a folder: along first parents, but where a merge has it from another parent.
+
+    Who runs `git pull` without a rebase makes such a merge: what others have pushed meanwhile is on
+    the side of its second parent. The line turns there if the merge has the folder whole as that
+    parent has it, if on the side of the first parent nobody has changed it since both parted, and
+    if any commit of the other side is one of those to follow: what people bring is theirs.
+
+    Attributes:
+        repository: Where to read.
+        folder: Relative to the top.
+        trailer: Name of one that the commits to follow have.
+    """
+
+    repository: Repository
+    folder: str
+    trailer: str
+    _turns: dict[str, str | None] = field(default_factory=dict)
+    _straight: set[tuple[str, ...]] = field(default_factory=set)
+
+    def parents_of(self, record: CommitRecord) -> tuple[str, ...]:
+        """Return the parents of a commit, the one first to which the line goes on."""
+        if len(record.parents) < 2:  # no merge
+            return record.parents
+        self._look({record.revision: record.parents})
+        turn = self._turns[record.revision]
+        if turn is None:
+            return record.parents
+        return (turn, *(one for one in record.parents if one != turn))
+
+    def commits(
+        self, head: str, *, but: Sequence[str] = (), paths: Sequence[str] = (), index: Repository
+    ) -> list[str]:
+        """Return the commits of the line, the newest first; as `list_range` has them.
+
+        Args:
+            head: Full hex id of the newest.
+            but: Commits that they must not be, nor ancestors of.
+            paths: Only commits that changed something there, relative to the top; none for all.
+            index: The same repository, with what tells which commits changed a file.
+        """
+        asked = (head, *but)
+        if asked in self._straight:
+            return list_range(index, head, but=but, paths=paths)
+        near = self._walk(head, but, "--first-parent", *(("--merges",) if paths else ()))
+        if not any(self._turns.get(revision) for revision in near):
+            self._straight.add(asked)
+            return list_range(index, head, but=but, paths=paths) if paths else [*near]
+        parents, line = self._walk(head, but), dict[str, str]()
+        revision = head
+        while revision in parents:
+            turn = self._turns.get(revision)
+            first = next(iter(parents[revision]), "")
+            line[revision] = first if turn is None else turn
+            revision = line[revision]
+        return [*line] if not paths else self._that_changed(line, paths)
+
+    def _walk(self, head: str, but: Sequence[str], *how: str) -> dict[str, list[str]]:
+        """Return commits with their parents, the newest first; of all merges the turn is known."""
+        excluded = [f"^{check_commit(one)}" for one in but]
+        arguments = ("rev-list", "--parents", *how, check_commit(head), *excluded, "--")
+        lines = (line.split(" ") for line in self.repository.git.line(*arguments).splitlines())
+        found = {revision: parents for revision, *parents in lines}
+        self._look({one: parents for one, parents in found.items() if len(parents) > 1})
+        return found
+
+    def _that_changed(self, line: Mapping[str, str], paths: Sequence[str]) -> list[str]:
+        """Return the commits that changed some paths against the ones before them."""
+        roots = [one for one, before in line.items() if not before]
+        asked = "".join(f"{one} {before}\n" for one, before in line.items() if before)
+        arguments = ("diff-tree", "--stdin", "-r", "--name-only", "-z", "--no-renames", "--root")
+        told = self.repository.git.output(
+            *arguments, "--", *paths, stdin=(asked + "".join(f"{one}\n" for one in roots)).encode()
+        )
+        changed = set(told.decode(errors="surrogateescape").replace("\n", "\0").split("\0"))
+        return [one for one in line if one in changed]
+
+    def _look(self, merges: Mapping[str, Sequence[str]]) -> None:
+        """Find out of merges, each with its parents, where the line goes on."""
+        asked = {one: parents for one, parents in merges.items() if one not in self._turns}
+        trees = self._trees({commit for one in asked.items() for commit in (one[0], *one[1])})
+        for merge, (first, *others) in asked.items():
+            came = trees[merge] != trees[first]
+            self._turns[merge] = next(
+                (
+                    other
+                    for other in (others if came else ())
+                    if trees[other] == trees[merge]
+                    and not self._changed(first, other)
+                    and self._is_followed(other, first)
+                ),
+                None,
+            )
+
+    def _trees(self, commits: Collection[str]) -> dict[str, str]:
+        """Return what the folder is in some commits, by one command for all of them."""
+        if not commits:
+            return {}
+        stdin = "".join(f"{check_commit(one)}:{self.folder}\n" for one in commits)
+        told = self.repository.git.output(
+            "cat-file", "--batch-check=%(objectname)", stdin=stdin.encode(errors="surrogateescape")
+        ).splitlines()
+        found = ("" if line.endswith(b" missing") else line.decode("ascii") for line in told)
+        return dict(zip(commits, found, strict=True))
+
+    def _changed(self, one: str, other: str) -> bool:
+        """Return whether the folder was changed on the side of a commit since it left the other."""
+        parted = self.repository.git.run("merge-base", one, other).stdout.decode("ascii").split()
+        trees = self._trees({one, *parted[:1]})
+        return not parted or trees[parted[0]] != trees[one]
+
+    def _is_followed(self, other: str, first: str) -> bool:
+        """Return whether a side has any commit that is to be followed."""
+        asked = ("log", "-1", "--first-parent", "--format=%H", f"--grep=^{self.trailer}: ")
+        return bool(self.repository.git.line(*asked, other, f"^{first}"))
+
+
 def list_brought(
     repository: Repository, merge: str, parent: str, *, paths: Sequence[str], most: int
 ) -> list[str]:
@@ -319,20 +437,24 @@ def check_forward(repository: Repository, old: str | None, new: str) -> None:
 
 
 def changes_of(
-    repository: Repository, commits: Sequence[CommitRecord]
+    repository: Repository, commits: Mapping[str, str | None]
 ) -> dict[str, list[ChangedFile]]:
-    """Return what each commit changed against its first parent, by one command for all of them.
+    """Return what each commit changed against the one before it, by one command for all of them.
+
+    Args:
+        repository: Where to read.
+        commits: Commit to the one that it is held against, `None` of a root commit.
 
     Returns:
         Commit to its changes, with paths relative to the top of the repository; everything is new
         in a root commit, and a commit that changed nothing may be absent.
     """
-    pairs = [(commit.parents[0], commit.revision) for commit in commits if commit.parents]
+    pairs = [(before, commit) for commit, before in commits.items() if before is not None]
     changes = changes_between(repository, pairs)
-    for commit in commits:
-        if not commit.parents:
-            files = list_files(repository, commit.revision)
-            changes[commit.revision] = [ChangedFile(path, None, one) for path, one in files.items()]
+    for commit, before in commits.items():
+        if before is None:
+            files = list_files(repository, commit)
+            changes[commit] = [ChangedFile(path, None, one) for path, one in files.items()]
     return changes
 
 
@@ -353,11 +475,11 @@ def changes_between(
     by_commit: dict[str, list[ChangedFile]] = {}
     fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
     changes: list[ChangedFile] = []
-    for field in fields:
-        if not field.startswith(":"):
-            changes = by_commit.setdefault(field.strip(), [])
+    for one in fields:
+        if not one.startswith(":"):
+            changes = by_commit.setdefault(one.strip(), [])
             continue
-        modes = field.removeprefix(":").split(" ")
+        modes = one.removeprefix(":").split(" ")
         before, after = tree_entry(modes[0], modes[2]), tree_entry(modes[1], modes[3])
         changes.append(ChangedFile(next(fields), before, after))
     return by_commit

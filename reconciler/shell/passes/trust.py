@@ -91,7 +91,8 @@ class CommitPlaces:
                 reasons[record.revision] = why
             elif own:
                 written.append(record)
-        changes = changes_of(self.repository, written) if written else {}
+        held_against = {one.revision: next(iter(one.parents), None) for one in written}
+        changes = changes_of(self.repository, held_against) if written else {}
         for record in written:
             why = self._beyond(record, changes.get(record.revision, ()))
             if why:

@@ -1,8 +1,8 @@
 """The history of a repository as the audit asks for it; see `audit/history/revisions.py`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
+from reconciler.audit.history.revisions import FROM, Commit, FileChange, UnreadableRevision
 from reconciler.core.own_outputs import OwnOutputs
 from reconciler.errors import ReconcilerError
 from reconciler.manifests.paths import is_feedback
@@ -13,6 +13,7 @@ from reconciler.model.world import World
 from reconciler.shell.git.history import (
     ChangedPaths,
     CommitRecord,
+    FolderLine,
     changes_of,
     check_whole,
     cut_off,
@@ -45,8 +46,17 @@ class GitRevisions:
     repository: Repository
     loader: Loader
     changed_paths: ChangedPaths | None = None
+    _line: FolderLine | None = None
     _length: int = 0
     _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
+
+    @property
+    def line(self) -> FolderLine:
+        """The history as the outputs came along."""
+        if self._line is None:
+            folder = self.repository.from_top(self.layout.output_root)
+            self._line = FolderLine(self.repository, folder, FROM)
+        return self._line
 
     def commits(
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
@@ -63,7 +73,7 @@ class GitRevisions:
             HistoryMissing: It is cut off.
         """
         lineage = self.lineage(head, but=but, paths=paths, whole=whole)
-        return [_commit(record) for record in read_commits(self.repository, lineage.revisions)]
+        return list(self._read(lineage.revisions))
 
     def lineage(
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
@@ -75,14 +85,14 @@ class GitRevisions:
         listed = [] if head in NOTHING else self._listed(head, but, places)
         if whole:
             check_whole(self.repository, listed)
-        return CommitLine(self.repository, listed)
+        return CommitLine(self._read, listed)
 
     def _listed(self, head: str, but: str | None, places: tuple[str, ...]) -> list[str]:
         """Return the commits that changed something at some places, of all if there are none."""
         repository, excluded = self.repository, () if but is None else (but,)
         if places and self.changed_paths is not None:
             repository = self.changed_paths.of(repository, head, commits=self._length)
-        listed = list_range(repository, head, but=excluded, paths=places)
+        listed = self.line.commits(head, but=excluded, paths=places, index=repository)
         if not places:
             self._length = len(listed)
         return listed
@@ -96,7 +106,10 @@ class GitRevisions:
         unread = [commit.revision for commit in commits if commit.revision not in self._changes]
         if not unread:
             return
-        found = changes_of(self.repository, list(read_commits(self.repository, unread)))
+        found = changes_of(
+            self.repository,
+            {one.revision: one.parent for one in commits if one.revision not in self._changes},
+        )
         prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
         asked = {commit.revision for commit in commits}
         kept = sum(map(len, self._changes.values())) + sum(map(len, found.values()))
@@ -141,13 +154,28 @@ class GitRevisions:
 
     def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
         """Return the commits that lead to one and not to an older one, the newest first."""
-        listed = list_range(self.repository, new, but=(old,))
-        return tuple(map(_commit, read_commits(self.repository, listed)))
+        return self._read(self.line.commits(new, but=(old,), index=self.repository))
 
     def commit_at(self, revision: str, /) -> Commit:
         """Return one commit."""
-        [record] = read_commits(self.repository, [revision])
-        return _commit(record)
+        [commit] = self._read([revision])
+        return commit
+
+    def _read(self, revisions: Iterable[str]) -> tuple[Commit, ...]:
+        """Return some commits."""
+        return tuple(map(self._commit, read_commits(self.repository, revisions)))
+
+    def _commit(self, record: CommitRecord) -> Commit:
+        """Return a commit without what only git needs."""
+        return Commit(
+            revision=record.revision,
+            author=str(record.author),
+            authored_at=record.authored_at,
+            committed_at=record.committed_at,
+            subject=record.subject,
+            trailers=record.trailers,
+            parents=self.line.parents_of(record),
+        )
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
@@ -157,7 +185,7 @@ class GitRevisions:
         listed = list_brought(
             self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
         )
-        return tuple(map(_commit, read_commits(self.repository, listed)))
+        return self._read(listed)
 
     def last_change(self, head: str, reports: str, path: str) -> Commit | None:
         """Return the last commit that changed a file, along first parents.
@@ -229,30 +257,18 @@ def text_of(found: Iterable[tuple[str, bytes | Oversized]]) -> str:
 class CommitLine:
     """Commits by their ids; those beside the one that is asked for are read with it."""
 
-    def __init__(self, repository: Repository, revisions: Sequence[str]) -> None:
+    def __init__(
+        self, read: Callable[[Sequence[str]], Sequence[Commit]], revisions: Sequence[str]
+    ) -> None:
         self.revisions = revisions
-        self._repository = repository
-        self._read: dict[int, Commit] = {}
+        self._read = read
+        self._known: dict[int, Commit] = {}
 
     def __getitem__(self, position: int, /) -> Commit:
-        if position not in self._read:
+        if position not in self._known:
             wanted = self.revisions[position : position + NEAR]
-            records = read_commits(self._repository, wanted)
-            self._read.update(enumerate(map(_commit, records), start=position))
-        return self._read[position]
-
-
-def _commit(record: CommitRecord) -> Commit:
-    """Return a commit without what only git needs."""
-    return Commit(
-        revision=record.revision,
-        author=str(record.author),
-        authored_at=record.authored_at,
-        committed_at=record.committed_at,
-        subject=record.subject,
-        trailers=record.trailers,
-        parents=record.parents,
-    )
+            self._known.update(enumerate(self._read(wanted), start=position))
+        return self._known[position]
 
 
 def _change(changed: ChangedFile, prefix: str) -> FileChange:

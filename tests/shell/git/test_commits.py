@@ -23,6 +23,7 @@ from reconciler.shell.git.history import (
     GRAPH,
     MOST_KEPT,
     ChangedPaths,
+    FolderLine,
     list_range,
     read_commit,
 )
@@ -523,3 +524,62 @@ def test_repositories_that_were_asked_about_long_ago_are_forgotten(
     assert MOST_KEPT == len([*folder.iterdir()])
     assert has_graph(asked(known, checkout))
     assert not (folder / f"{0:032}").exists()
+
+
+MADE = "Decide\n\nMade-By: us\n"
+
+
+def test_a_line_goes_on_where_merges_have_a_folder_from(tmp_path: Path) -> None:
+    """However often somebody merges who has written elsewhere meanwhile, root commit included."""
+    checkout = new_checkout(tmp_path / "repository", {"status/a.yaml": "0", "note.txt": "0"})
+    passes = [checkout.head()]
+    for number in range(3):
+        checkout.git("checkout", "--quiet", "-B", "theirs", passes[-1])
+        checkout.commit({"note.txt": f"{number + 1}"})
+        checkout.git("checkout", "--quiet", "-B", "main", passes[-1])
+        passes.append(checkout.commit({"status/a.yaml": f"{number + 1}"}, MADE))
+        checkout.git("checkout", "--quiet", "-B", "main", "theirs")
+        checkout.git("merge", "--quiet", "--no-edit", passes[-1])
+        passes.append(checkout.head())
+    repository = Repository.open(checkout.folder)
+    line = FolderLine(repository, "status", "Made-By")
+
+    def listed(*paths: str) -> list[str]:
+        return line.commits(passes[-1], paths=paths, index=repository)[::-1]
+
+    assert passes == listed()
+    assert [passes[0], *passes[1::2]] == listed("status/a.yaml")
+    assert [passes[0], *passes[2::2]] == listed("note.txt")
+    assert passes[3:] == line.commits(passes[-1], but=(passes[2],), index=repository)[::-1]
+    merge = read_commit(repository, passes[-1])
+    assert passes[-2] == line.parents_of(merge)[0] != merge.parents[0]
+
+
+def test_a_line_stays_where_a_merge_drops_what_was_changed(tmp_path: Path) -> None:
+    """The folder of the first parent would be left out, and with it who changed that."""
+    checkout = new_checkout(tmp_path / "repository", {"status/a.yaml": "0"})
+    start = checkout.head()
+    other = checkout.commit({"status/a.yaml": "1"}, MADE)
+    checkout.git("checkout", "--quiet", "-B", "main", start)
+    first = checkout.commit({"status/a.yaml": "2"})
+    checkout.git("merge", "--quiet", "--no-edit", "--strategy-option=theirs", other)
+    repository = Repository.open(checkout.folder)
+
+    line = FolderLine(repository, "status", "Made-By").commits(checkout.head(), index=repository)
+
+    assert [checkout.head(), first, start] == line
+
+
+def test_a_line_stays_where_somebody_else_changed_the_folder(tmp_path: Path) -> None:
+    """Who merged that is told, too."""
+    checkout = new_checkout(tmp_path / "repository", {"status/a.yaml": "0"})
+    start = checkout.head()
+    checkout.git("checkout", "--quiet", "-b", "fix")
+    checkout.commit({"status/a.yaml": "1"})
+    checkout.git("checkout", "--quiet", "main")
+    checkout.git("merge", "--quiet", "--no-edit", "--no-ff", "fix")
+    repository = Repository.open(checkout.folder)
+
+    line = FolderLine(repository, "status", "Made-By").commits(checkout.head(), index=repository)
+
+    assert [checkout.head(), start] == line
