@@ -24,6 +24,7 @@ from reconciler.rebalance.target import REBALANCER
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.left_on_clusters import LeftOnCluster
+    from reconciler.core.asked import Passes
     from reconciler.model.world import World
 
 
@@ -98,14 +99,11 @@ def rebalancer_off(cluster: ClusterName) -> tuple[ObjectKey, Body]:
     return key, body
 
 
-def _refused(merged: "World") -> list[str]:
+def _refused(merged: "World", passes: "Passes") -> list[str]:
     """Return what the next pass would leave where it is, and why."""
-    from reconciler.cli.previews import moment_in
-    from reconciler.core.reconcile import reconcile
     from reconciler.core.rounds import next_world
 
-    with doing(PASSES):
-        after = next_world(merged, reconcile(merged, moment_in(merged, None)))
+    after = next_world(merged, passes[0][1])
     lines = [
         f"stays on {cluster}: {one.reference.kind} {one.reference.name}, since {one.reason}"
         for output in after.outputs_of_kind(REBALANCER)
@@ -153,8 +151,8 @@ def _drain(directory: Path, chosen: "Callable[[World], list[ObjectKey]]", to: Ed
     def subject(_: str) -> str:
         return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in found)}"
 
-    def told(merged: "World") -> list[str]:
-        return [line for one in _left(merged, found) for line in _shortcomings(one)]
+    def told(merged: "World", passes: "Passes") -> list[str]:
+        return [line for one in _left(merged, found, passes) for line in _shortcomings(one)]
 
     return edit_objects(directory, to, wanted, subject, told)
 
@@ -181,13 +179,15 @@ def _print_left(
     return 1 if any(one.left for one in left) else 0
 
 
-def _left(world: "World", clusters: Sequence[ObjectKey]) -> "list[LeftOnCluster]":
+def _left(
+    world: "World", clusters: Sequence[ObjectKey], passes: "Passes | None" = None
+) -> "list[LeftOnCluster]":
     """Return what is left on clusters from the next pass on."""
     from reconciler.audit.fleet.left_on_clusters import left_on
     from reconciler.cli.previews import moment_in
 
     with doing(PASSES):
-        return left_on(world, clusters, moment_in(world, None))
+        return left_on(world, clusters, moment_in(world, None), passes)
 
 
 def _shortcomings(one: "LeftOnCluster") -> list[str]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
     from reconciler.audit.previews.wording import MergedJson
     from reconciler.cli.kinds import AskedKind
+    from reconciler.core.asked import Passes, SettledWorld
     from reconciler.model.body import Body
     from reconciler.model.world import Manifest, World
 
@@ -53,13 +54,18 @@ def edited_world(delivery: Delivery, layout: RepositoryLayout) -> "tuple[World, 
 def world_on_disk(delivery: Delivery, layout: RepositoryLayout) -> "tuple[World, Files]":
     """Return what the files of the checkout hold, committed or not."""
     from reconciler.cli.progress import tracked
+    from reconciler.cli.world import document_cache
     from reconciler.library.folder import read_folder
     from reconciler.manifests.text.raw import Oversized
     from reconciler.shell.reading.checked import read_file
 
     directory = delivery.directory
     world = read_folder(
-        directory, output_root=layout.output_root, revision=delivery.base, track=tracked
+        directory,
+        output_root=layout.output_root,
+        revision=delivery.base,
+        track=tracked,
+        documents=document_cache(),
     )
 
     def content(path: str) -> bytes:
@@ -307,7 +313,7 @@ def edit_objects(
     to: EditOptions,
     wanted: "Callable[[World], Sequence[Edit]]",
     subject: Callable[[str], str],
-    told: "Callable[[World], Sequence[str]]" = lambda _: (),
+    told: "Callable[[World, Passes], Sequence[str]]" = lambda _, __: (),
 ) -> int:
     """Edit objects, say what was edited and what it would move; return the exit code.
 
@@ -316,7 +322,8 @@ def edit_objects(
         to: Where the edits go.
         wanted: Returns what is to become of which objects of a world.
         subject: Returns the subject of the commit, given the names of what it edits.
-        told: Returns lines that are printed behind the plan, given the world with the edits.
+        told: Returns lines that are printed behind the plan, given the world with the edits and
+            its next passes.
     """
     delivery, world, files = open_edited(directory, to)
     edits = wanted(world)
@@ -340,9 +347,10 @@ def edit_objects(
 
 @dataclass(frozen=True, slots=True)
 class _Edited:
-    """The world with the edits, as it was decided otherwise, and what they move."""
+    """The world with the edits, as it was decided otherwise, its passes, and what they move."""
 
     after: "World"
+    passes: "Passes"
     preview: "Preview"
 
 
@@ -359,33 +367,38 @@ def _moved_by(
         UsageError: An object would not be accepted so.
     """
     from reconciler.audit.previews.edits import put, remove
-    from reconciler.audit.previews.preview import look_ahead
+    from reconciler.audit.previews.preview import look_ahead, passes_ahead
     from reconciler.cli.previews import check_accepted, moment_in
 
     bodies = edited_bodies(world, edits, files)
     gone = [edit.key for edit in edits if isinstance(edit, RemovedObject)]
     check_accepted(world, put(world, bodies))
-    present = _decided_world(delivery, to, world)
+    present, settled = _decided_world(delivery, to, world)
     merged = remove(gone)(put(present, bodies))
+    now = moment_in(present, None)
     with doing(PASSES):
-        return _Edited(merged, look_ahead(present, merged, moment_in(present, None)))
+        passes = passes_ahead(present, merged, now, settled)
+        return _Edited(merged, passes[1], look_ahead(present, merged, now, passes=passes))
 
 
-def _decided_world(delivery: Delivery, to: EditOptions, world: "World") -> "World":
-    """Return the world with what passes wrote, wherever that is; `world` has the files of one tree.
+def _decided_world(
+    delivery: Delivery, to: EditOptions, world: "World"
+) -> "tuple[World, SettledWorld | None]":
+    """Return the world with what passes wrote, and one in which nothing moves if that is known.
 
-    In a repository without a commit nothing was decided yet.
+    What passes wrote may be anywhere; `world` has the files of one tree. In a repository without a
+    commit nothing was decided yet.
     """
     from reconciler.cli.world import open_fleet
 
     if to.branch is not None:
-        return world
+        return world, None
     try:
         delivery.repository.head()
     except UsageError:
-        return world
+        return world, None
     with open_fleet(delivery.directory, to.layout).sides(base="HEAD") as sides:
-        return sides.merged
+        return sides.merged, sides.settled
 
 
 class EditedJson(TypedDict):
@@ -414,7 +427,7 @@ def _print(
     edits: Sequence[Edit],
     changed: Mapping[str, tuple[bytes, bytes]],
     edited: _Edited | None,
-    told: "Callable[[World], Sequence[str]]",
+    told: "Callable[[World, Passes], Sequence[str]]",
 ) -> None:
     """Print the edits, and what they would move."""
     from reconciler.audit.previews.wording import Heading, preview_json
@@ -445,7 +458,7 @@ def _print(
     if edited is not None:
         click.echo()
         print_preview(edited.preview, heading, "text")
-        for line in told(edited.after):
+        for line in told(edited.after, edited.passes):
             click.echo(line)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from reconciler.audit.fleet.placed import owner_of, placed_on
 from reconciler.audit.named_object import spelled
-from reconciler.audit.previews.foresight import Coming, foresee_each
+from reconciler.audit.previews.foresight import Coming, passes_of_each, told_by
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import CLUSTERS, PLACED, dialect_of
 from reconciler.core.inputs.validation import Rules
@@ -228,7 +228,7 @@ def adopt(
     state = _kept_up(world, after, first, outputs)
     final, at = world_after(world, state, (), ()), now + SECOND
     outcome = reconcile(final, at, memo=memo)
-    (coming,) = foresee_each(
+    (passes,) = passes_of_each(
         [(final, outcome)], at, memo=memo, moments=MOST_PASSES, until=at + HOUR
     )
     return Adoption(
@@ -237,7 +237,7 @@ def adopt(
         kept=kept,
         moves=tuple(d for d in outcome.decisions if d.before and d.before != d.after),
         new=tuple(d for d in outcome.decisions if not d.before and d.after),
-        coming=tuple(one for one in coming if at < one.at and one.before != one.after),
+        coming=tuple(one for one in told_by(passes) if at < one.at and one.before != one.after),
         otherwise=otherwise(world, after, outputs.keys(), now),
         contents={path: text for key, (path, text) in adopted.contents.items() if key in outputs},
     )

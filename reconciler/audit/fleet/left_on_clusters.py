@@ -11,8 +11,8 @@ from typing import NamedTuple
 from reconciler.audit.fleet.placed import decided_on
 from reconciler.audit.fleet.placed_objects import PlacedObjects
 from reconciler.audit.previews.edits import cluster_views
-from reconciler.audit.previews.foresight import cause_words
-from reconciler.core.asked import MOMENTS
+from reconciler.audit.previews.foresight import cause_words, passes_of_each
+from reconciler.core.asked import Passes
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import dialect_of
 from reconciler.core.inputs.world import faces_of
@@ -84,17 +84,23 @@ class _Passed(NamedTuple):
     left: _Moment
 
 
-def left_on(world: World, clusters: Sequence[ObjectKey], now: datetime) -> list[LeftOnCluster]:
+def left_on(
+    world: World, clusters: Sequence[ObjectKey], now: datetime, coming: Passes | None = None
+) -> list[LeftOnCluster]:
     """Return what clusters have: what is decided for them, and copies that wait for their end.
 
     Args:
         world: As it is.
         clusters: Some that people wrote.
         now: Moment of the next pass.
+        coming: The passes of the next moments, if they were computed before.
     """
     present = _moment(world, now)
     began = {one: _present(present, one, _decided_by(present, one)) for one in clusters}
-    passes = list(_passes(world, now)) if any(began.values()) else []
+    if coming is None and any(began.values()):
+        memo = Memo()
+        (coming,) = passes_of_each([(world, reconcile(world, now, memo=memo))], now, memo=memo)
+    passes = list(_leaving(world, coming or []))
     return [_left_on(present, one, began[one], passes) for one in clusters]
 
 
@@ -102,16 +108,11 @@ def _moment(world: World, at: datetime) -> _Moment:
     return _Moment(world, at, PlacedObjects(world))
 
 
-def _passes(world: World, now: datetime) -> Iterator[_Passed]:
-    """Yield the passes that come, as many as are foreseen."""
-    memo, at = Memo(), now
-    for _ in range(MOMENTS):
-        outcome = reconcile(world, at, memo=memo)
+def _leaving(world: World, passes: Passes) -> Iterator[_Passed]:
+    """Yield passes with the world that each leaves."""
+    for at, outcome in passes:
         world = next_world(world, outcome)
         yield _Passed(outcome, _moment(world, at))
-        if outcome.recheck_at is None:
-            return
-        at = max(outcome.recheck_at, at)
 
 
 def _left_on(

@@ -109,7 +109,7 @@ def remove(keys: Sequence[ObjectKey]) -> Edit:
         full = {manifest.origin.path for manifest in inputs.values()}
         emptied = {world.inputs[key].origin.path for key in gone & world.inputs.keys()} - full
         blobs = {path: blob for path, blob in world.blobs.items() if path not in emptied}
-        return replace(world, inputs=inputs, blobs=blobs)
+        return replace(world, inputs=inputs, blobs=blobs, kinds=world.kinds.next())
 
     return edit
 
@@ -172,7 +172,8 @@ def put(world: World, changed: Mapping[ObjectKey, Body]) -> World:
         path = f"{FOLDER}/{key.kind.lower()}.{key.group or 'core'}/{scope}{key.name}.yaml"
         blobs[path] = blob_id(encode(body).encode(), like=world.revision)
         inputs[key] = Manifest(key, Origin(path), body)
-    return replace(world, inputs={key: inputs[key] for key in sorted(inputs)}, blobs=blobs)
+    there = {key: inputs[key] for key in sorted(inputs)}
+    return replace(world, inputs=there, blobs=blobs, kinds=world.kinds.next())
 
 
 def _edited(

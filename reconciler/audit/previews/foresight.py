@@ -8,7 +8,14 @@ as a clause.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from reconciler.core.asked import MOMENTS, AskedAlone, SettledWorld, passes_alone, passes_since
+from reconciler.core.asked import (
+    MOMENTS,
+    AskedAlone,
+    Passes,
+    SettledWorld,
+    passes_alone,
+    passes_since,
+)
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.reconcile import Memo, reconcile
@@ -90,19 +97,19 @@ def foresee(
         return told_by(settled_passes[0])
     memo = memo or Memo()
     first = reconcile(world, now, memo=memo)
-    (coming,) = foresee_each([(world, first)], now, memo=memo, moments=moments)
-    return coming
+    (passes,) = passes_of_each([(world, first)], now, memo=memo, moments=moments)
+    return told_by(passes)
 
 
-def foresee_each(
+def passes_of_each(
     begun: Iterable[tuple[World, Outcome]],
     now: datetime,
     *,
     memo: Memo,
     moments: int = MOMENTS,
     until: datetime | None = None,
-) -> list[tuple[Coming, ...]]:
-    """Return what passes will do in each of some worlds that have most in common, as `foresee`.
+) -> list[Passes]:
+    """Return the passes of the next moments in each of some worlds that have most in common.
 
     The worlds take turns, so that time never goes back for what the passes remember: for a moment
     that is over everything would have to be looked at again.
@@ -124,7 +131,7 @@ def foresee_each(
     ]:
         at, place = min(turns)
         lines[place].go_on(at, memo)
-    return [told_by(line.passes) for line in lines]
+    return [line.passes for line in lines]
 
 
 @dataclass(slots=True)

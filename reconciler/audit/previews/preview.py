@@ -7,17 +7,17 @@ manifests of each cluster before and after.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import unified_diff
 from enum import StrEnum
 
 from reconciler.audit.fleet.placed import named, placed_on
 from reconciler.audit.fleet.usage import Down, clusters_down
-from reconciler.audit.previews.foresight import Coming, foresee_each, told_by
+from reconciler.audit.previews.foresight import Coming, passes_of_each, told_by
 from reconciler.audit.previews.placement_moves import PlacementMove, moves_of, parts_moved
 from reconciler.audit.previews.warn import Question, warnings_of
-from reconciler.core.asked import SettledWorld, changed_keys, owners_of, passes_since
+from reconciler.core.asked import Passes, SettledWorld, changed_keys, owners_of, passes_since
 from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.core.message import RunProgress, progress_in
@@ -426,6 +426,7 @@ def look_ahead(
     baseline: Outcome | None = None,
     settled: SettledWorld | None = None,
     roots: tuple[str, ...] = (),
+    passes: Sequence[Passes] | None = None,
 ) -> Preview:
     """Return what a change of the inputs moves, now and later.
 
@@ -436,8 +437,11 @@ def look_ahead(
         baseline: What happens without the change, if not what a pass makes of `base` now.
         settled: A world in which nothing moves, if one is known; it only saves work.
         roots: Folders below that are roots of their own, and that the change touches, too.
+        passes: What `passes_ahead` returns of the same, if it was asked before.
     """
-    (without, theirs), (outcome, ours) = _told_by_each(base, merged, now, settled)
+    both = passes_ahead(base, merged, now, settled) if passes is None else passes
+    without, outcome = (one[0][1] for one in both)
+    theirs, ours = (tuple(one for one in told_by(each) if one.at > now) for each in both)
     preview_of_merge = compared(base, merged, now, baseline or without, outcome)
     return replace(
         preview_of_merge,
@@ -454,24 +458,25 @@ def _of_root(folder: str) -> Warned:
     return Warned("root-below", folder, message)
 
 
-def _told_by_each(
-    base: World, merged: World, now: datetime, settled: SettledWorld | None
-) -> list[tuple[Outcome, tuple[Coming, ...]]]:
-    """Return what a pass makes of two worlds now, and what comes later in each of them."""
+def passes_ahead(
+    base: World, merged: World, now: datetime, settled: SettledWorld | None = None
+) -> list[Passes]:
+    """Return the passes of the next moments without a change of the inputs, and with it.
+
+    Args:
+        base: The world without the change.
+        merged: The world with it.
+        now: Moment at which a pass would run.
+        settled: A world in which nothing moves, if one is known; it only saves work.
+    """
     plain = not (_delivers(base) or _delivers(merged))
-    settled_passes = (
-        passes_since(settled, now, base, merged) if settled is not None and plain else None
-    )
-    if settled_passes is not None:
-        first = [passes[0][1] for passes in settled_passes]
-        coming = [told_by(passes) for passes in settled_passes]
-    else:
-        memo = Memo()
-        begun = [(world, reconcile(world, now, memo=memo)) for world in (base, merged)]
-        first = [outcome for _, outcome in begun]
-        coming = foresee_each(begun, now, memo=memo)
-    later = (tuple(one for one in found if one.at > now) for found in coming)
-    return list(zip(first, later, strict=True))
+    if settled is not None and plain:
+        found = passes_since(settled, now, base, merged)
+        if found is not None:
+            return found
+    memo = Memo()
+    begun = [(world, reconcile(world, now, memo=memo)) for world in (base, merged)]
+    return passes_of_each(begun, now, memo=memo)
 
 
 def _delivers(world: World) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from reconciler.core.asked import SettledWorld
 from reconciler.core.dialects import KINDS
 from reconciler.library.fleet import FleetRepository
+from reconciler.library.folder import read_folder
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.records import replace
 from reconciler.model.world import World
@@ -381,3 +382,18 @@ def test_without_what_was_kept_a_pass_that_finds_nothing_to_do_is_known_from_the
     fleet.reconcile(at=NOW + HOUR)
 
     assert (wrote.commit, NOW + HOUR) == known_commit(fleet)
+
+
+def test_a_folder_is_the_same_with_what_was_parsed_before(
+    unseen_checkout: Checkout, fleet: FleetRepository
+) -> None:
+    """Faulty files included, and of those that are known none is parsed again."""
+    fleet.reconcile(at=NOW)
+    unseen_checkout.write({"bad.yaml": "a: [\n", "new.yaml": text(deployment("new"))})
+    documents = fleet.documents
+    assert documents is not None
+    plain = read_folder(fleet.directory)
+
+    for _ in range(2):
+        assert plain == read_folder(fleet.directory, documents=documents)
+        documents.save()
