@@ -502,6 +502,7 @@ class OutputAnswers:
         affinity_of: Returns the affinity group that placed it, of those that are tried in order,
             `None` if it has none.
         may_wait: Whether a copy of what such an output places may wait; `copies` says for what.
+        surely_waits: Whether one does, whatever clusters report; `False` where only `copies` tells.
     """
 
     is_placed: Callable[[Manifest], bool]
@@ -515,6 +516,7 @@ class OutputAnswers:
     problem_of: Callable[[Body], str] = _no_problem
     affinity_of: Callable[[Body], AffinityPlace | None] = _none
     may_wait: Callable[[Body], bool] = _always
+    surely_waits: Callable[[Body], bool] = _never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

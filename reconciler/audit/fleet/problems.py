@@ -10,7 +10,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from reconciler.audit.findings import Finding, Severity, fault_line
-from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
+from reconciler.audit.fleet.trouble import (
+    PlacementTrouble,
+    Trouble,
+    failed_rebalances,
+    health_of,
+)
 from reconciler.audit.fleet.usage import (
     FleetLoads,
     Usage,
@@ -327,17 +332,16 @@ class ProblemCounts:
         placements = PlacementTrouble(world) if known is None else known.follow(world)
         loads = FleetLoads(world) if loads is None else loads.follow(world)
         self._placements, self._loads = placements, loads
-        usages = by_name(usage_of(world, loads, self._usages))
-        trouble = trouble_of(usages, placements, now, faults=())
+        health = health_of(by_name(usage_of(world, loads, self._usages)))
         return {
-            ProblemKind.NOT_READY: len(trouble.not_ready),
-            ProblemKind.SILENT: len(trouble.silent),
-            ProblemKind.OVER: len(trouble.over),
-            ProblemKind.NOT_PLACED: len(trouble.unplaced),
+            ProblemKind.NOT_READY: len(health.not_ready),
+            ProblemKind.SILENT: len(health.silent),
+            ProblemKind.OVER: len(health.over),
+            ProblemKind.NOT_PLACED: len(placements.unplaced),
             ProblemKind.FAULT: faults,
-            ProblemKind.WAITING: len(trouble.waiting),
-            ProblemKind.SUSPENDED: len(trouble.suspended),
-            ProblemKind.NOT_REBALANCED: len(trouble.failed),
+            ProblemKind.WAITING: placements.count_waiting(now),
+            ProblemKind.SUSPENDED: len(placements.suspensions.foremost),
+            ProblemKind.NOT_REBALANCED: len(failed_rebalances(world)),
             **self._references(world),
         }
 

@@ -5,7 +5,7 @@ repository has its last pass, its faults, what is held back or suspended, and wh
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Self
 
@@ -109,6 +109,7 @@ class PlacementTrouble:
         world: That was followed to last.
         unplaced: Objects that lack clusters, with why.
         may_wait: Objects of which copies may wait.
+        surely_wait: Those of them of which one does, whatever is reported.
         suspensions: What people suspended.
     """
 
@@ -117,6 +118,7 @@ class PlacementTrouble:
         self.world = world
         self.unplaced: dict[ObjectKey, str] = {}
         self.may_wait: set[ObjectKey] = set()
+        self.surely_wait: set[ObjectKey] = set()
         self.suspensions = Suspensions(world)
         for dialect in DIALECTS:
             for kind in dialect.placed:
@@ -130,11 +132,17 @@ class PlacementTrouble:
                 continue
             self.unplaced.pop(key, None)
             self.may_wait.discard(key)
+            self.surely_wait.discard(key)
             if (manifest := world.outputs.get(key)) is not None:
                 self._look(manifest)
         self.suspensions = self.suspensions.followed(world)
         self.world = world
         return self
+
+    def count_waiting(self, now: datetime) -> int:
+        """Return how many objects have copies that wait; of most that was told when they moved."""
+        unsure = self.may_wait - self.surely_wait
+        return len(self.surely_wait) + len(dict(_waiting(self, now, unsure)))
 
     def _look(self, manifest: Manifest) -> None:
         dialect = dialect_of(manifest.key.group)
@@ -145,6 +153,8 @@ class PlacementTrouble:
             self.unplaced[manifest.key] = problem
         if view.outputs.may_wait(manifest.body):
             self.may_wait.add(manifest.key)
+            if view.outputs.surely_waits(manifest.body):
+                self.surely_wait.add(manifest.key)
 
 
 class FleetHealth(NamedTuple):
@@ -185,7 +195,7 @@ def trouble_of(
         silent=health.silent,
         over=health.over,
         unplaced=dict(sorted(placements.unplaced.items())),
-        waiting=dict(_waiting(placements, now)),
+        waiting=dict(_waiting(placements, now, placements.may_wait)),
         suspended=placements.suspensions.foremost,
         failed=failed_rebalances(world),
         faults=faults,
@@ -199,13 +209,13 @@ def is_well(usage: Usage) -> bool:
 
 
 def _waiting(
-    placements: PlacementTrouble, now: datetime
+    placements: PlacementTrouble, now: datetime, keys: Collection[ObjectKey]
 ) -> Iterable[tuple[ObjectKey, tuple[CopyStatus, ...]]]:
-    """Yield the objects with copies that wait, sorted."""
-    if not placements.may_wait:
+    """Yield those of some objects that have copies that wait, sorted."""
+    if not keys:
         return
-    copies = CopiesOf(placements.world, now, only=placements.may_wait)
-    for key in sorted(placements.may_wait):
+    copies = CopiesOf(placements.world, now, only=keys)
+    for key in sorted(keys):
         waiting = tuple(one for one in copies.statuses(key) if one.waits_for)
         if waiting:
             yield key, waiting

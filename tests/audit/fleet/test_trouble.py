@@ -159,9 +159,12 @@ def test_what_leaves_a_cluster_waits(tmp_path: Path) -> None:
     run_pass(found.folder, 60)
     world = load_world(found.folder)
     placements = PlacementTrouble(world)
-    trouble = trouble_of(usage_of(world), placements, NOW + timedelta(seconds=61), faults=())
+    later = NOW + timedelta(seconds=61)
+    trouble = trouble_of(usage_of(world), placements, later, faults=())
 
     assert {"a": 1} == dict(trouble.leaving)
+    assert {*trouble.waiting} == placements.surely_wait
+    assert len(trouble.waiting) == placements.count_waiting(later)
 
 
 WR = ObjectKey("apps.karmada.io", "WorkloadRebalancer", "", "again")

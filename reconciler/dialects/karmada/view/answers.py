@@ -541,7 +541,7 @@ def _affinity_of(body: Body) -> AffinityPlace | None:
 
 
 def _may_wait(body: Body) -> bool:
-    return bool(decode_spec(body).tasks)
+    return bool(decode_tasks(mapping(body, "spec")))
 
 
 def _is_edited(body: Body) -> bool:
@@ -604,6 +604,7 @@ VIEW = View(
         problem_of=_problem_of,
         affinity_of=_affinity_of,
         may_wait=_may_wait,
+        surely_waits=late("reconciler.dialects.karmada.view.tree", "surely_waits"),
     ),
     changes=ChangeAnswers(
         events=events_of,

@@ -302,6 +302,7 @@ VIEW = View(
         owner_of=owner_of,
         clusters_in=clusters_in,
         problem_of=late("reconciler.dialects.ocm.view.record", "known_problem"),
+        may_wait=lambda body: text(body, "kind") == REPLICA_SET,  # a placement has no copies
     ),
     changes=ChangeAnswers(
         events=events_of,
