@@ -143,8 +143,8 @@ Before = dict[str, TreeEntry | None]
 class EditedInputs:
     """The files that differ since one pass; what a pass wrote itself is gone through once."""
 
-    def __init__(self, trees: Trees, listings: Listings) -> None:
-        self._trees, self._listings = trees, listings
+    def __init__(self, trees: Trees, listings: Listings, output_root: str) -> None:
+        self._trees, self._listings, self._output_root = trees, listings, output_root
         self._followed: tuple[str, str, Covers, Before] | None = None
 
     def find(self, last: LastPass | None, inputs: str, covers: Covers) -> Before:
@@ -181,7 +181,7 @@ class EditedInputs:
         if self._listings.knows(last):
             then, now = self._listings.entries(last), self._listings.entries(inputs)
             return _read({path: then.get(path) for path in differing_keys(now, then)}, covers)
-        changes = self._trees.changed(last, inputs)
+        changes = self._trees.changed(last, inputs, but=self._output_root)
         return _read({change.path: change.before for change in changes}, covers)
 
 

@@ -39,8 +39,8 @@ class Trees(Protocol):
             GitError: It cannot be read.
         """
 
-    def changed(self, old: str, new: str, /) -> tuple[ChangedFile, ...]:
-        """Return what differs between two of them; see `changed_files`.
+    def changed(self, old: str, new: str, /, *, but: str = "") -> tuple[ChangedFile, ...]:
+        """Return what differs between two of them, `but` below a folder; see `changed_files`.
 
         Raises:
             GitError: The older one cannot be read.
@@ -68,9 +68,10 @@ class GitTrees:
         listed = list_files(self.repository, revision, prefix=self.repository.prefix)
         return {shown_path(path): entry for path, entry in listed.items()}
 
-    def changed(self, old: str, new: str, /) -> tuple[ChangedFile, ...]:
+    def changed(self, old: str, new: str, /, *, but: str = "") -> tuple[ChangedFile, ...]:
         """Return what differs between two of them."""
-        changes = changed_files(self.repository, old, new, prefix=self.repository.prefix)
+        prefix = self.repository.prefix
+        changes = changed_files(self.repository, old, new, prefix=prefix, but=but)
         return tuple(map(shown_change, changes))
 
     def blobs(self, ids: Iterable[str], /) -> Iterator[tuple[str, bytes | Oversized]]:
@@ -298,7 +299,7 @@ class ReportedTrees:
         inputs_only = {path: entry for path, entry in files.items() if not is_feedback(path)}
         return {**inputs_only, **self._reports(reports)}
 
-    def changed(self, old: str, new: str, /) -> tuple[ChangedFile, ...]:
+    def changed(self, old: str, new: str, /, *, but: str = "") -> tuple[ChangedFile, ...]:
         """Return what differs between two of them.
 
         Raises:
@@ -310,8 +311,9 @@ class ReportedTrees:
         if was != pair:
             raise GitError("reports come from elsewhere than before")
         if not pair:
-            return self.trees.changed(old, new)
-        inputs = () if old_inputs == new_inputs else self.trees.changed(old_inputs, new_inputs)
+            return self.trees.changed(old, new, but=but)
+        same = old_inputs == new_inputs
+        inputs = () if same else self.trees.changed(old_inputs, new_inputs, but=but)
         changes = [change for change in inputs if not is_feedback(change.path)]
         return (*changes, *self._changed_reports(old_reports, new_reports))
 

@@ -298,12 +298,13 @@ class SentTrees:
             raise NotSent(revision)
         return self._files[revision]
 
-    def changed(self, old: str, new: str, /) -> tuple[ChangedFile, ...]:
+    def changed(self, old: str, new: str, /, *, but: str = "") -> tuple[ChangedFile, ...]:
         """Return what differs between two commits."""
         if old not in self._files:
             raise GitError(f"commit {old} is of another stretch")
         before, after = self._files[old], self.files(new)
-        paths = sorted(differing_keys(after, before))
+        left_out = f"{but}/" if but else "/"  # which no path begins with
+        paths = sorted(p for p in differing_keys(after, before) if not p.startswith(left_out))
         pairs = ((path, before.get(path), after.get(path)) for path in paths)
         return tuple(ChangedFile(path, old, new) for path, old, new in pairs if old != new)
 

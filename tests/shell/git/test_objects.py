@@ -152,6 +152,7 @@ def test_changes_are_between_trees(tmp_path: Path) -> None:
     assert ChangedFile("b", entry, None) == changes[1]
     assert ChangedFile("b2", None, entry) == changes[2]
     assert ["c"] == [change.path for change in changed_files(repository, old, new, prefix="t")]
+    assert [*changes[:3]] == [*changed_files(repository, old, new, but="t")]
     assert () == changed_files(repository, new, new)
 
 
