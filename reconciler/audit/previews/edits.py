@@ -272,7 +272,8 @@ def assess(
     baseline = reconcile(world, now, memo=memo)
     for key in clusters:
         failing = apply_edits(world, [Named(key.name, fail((key,), failed_at))])
-        yield _impact(key, preview(world, failing, now, baseline=baseline, memo=memo))
+        found = preview(world, failing, now, baseline=baseline, memo=memo, warns=False)
+        yield _impact(key, found)
 
 
 def ranked(impacts: Iterable[Impact]) -> list[Impact]:

@@ -192,6 +192,7 @@ def preview(
     *,
     baseline: Outcome | None = None,
     memo: Memo | None = None,
+    warns: bool = True,
 ) -> Preview:
     """Return what a change of the inputs would move.
 
@@ -201,14 +202,22 @@ def preview(
         now: Moment at which a pass would run; any moment is computed.
         baseline: What the pass makes of `base` at that moment, if that is known already.
         memo: What that pass remembered, if it is known.
+        warns: Whether warnings are looked for, which takes both whole fleets.
     """
     memo = memo or Memo()
     baseline = baseline or reconcile(base, now, memo=memo)
-    return compared(base, merged, now, baseline, reconcile(merged, now, memo=memo))
+    outcome = reconcile(merged, now, memo=memo)
+    return compared(base, merged, now, baseline, outcome, warns=warns)
 
 
 def compared(
-    base: World, merged: World, now: datetime, baseline: Outcome, outcome: Outcome
+    base: World,
+    merged: World,
+    now: datetime,
+    baseline: Outcome,
+    outcome: Outcome,
+    *,
+    warns: bool = True,
 ) -> Preview:
     """Return what a change of the inputs would move, as `preview` does, of two passes.
 
@@ -218,6 +227,7 @@ def compared(
         now: Moment of the passes.
         baseline: What comes of the first one.
         outcome: What the pass makes of the second one.
+        warns: As for `preview`.
     """
     anyway = frozenset(progress_in(base, baseline))
     without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
@@ -236,7 +246,7 @@ def compared(
         entries=tuple(entries),
         anyway=tuple(_entry(decision, None, ill) for decision in without.values()),
         counts=_count(entries),
-        warnings=warnings_of(Question(base, merged, baseline, outcome)),
+        warnings=warnings_of(Question(base, merged, baseline, outcome)) if warns else (),
         faults=_less(outcome.faults, baseline.faults),
         mended=_less(baseline.faults, outcome.faults),
         removes=tuple(sorted(_removed(outcome, merged) - _removed(baseline, base))),
