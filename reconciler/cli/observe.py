@@ -7,6 +7,7 @@ thrown away: the reports are planned anew from what is seen by then.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -62,6 +63,7 @@ from reconciler.shell.observation.observer import ClusterObserver, ObservedFrom
 from reconciler.shell.passes.used_reports import bring_reports, cut, is_long
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.renewed_secret import RenewedSecret
+from reconciler.shell.reports.metrics import ObservationMetrics
 from reconciler.shell.resources import Clock, SystemClock, load_schemas
 
 NAMED = 3
@@ -248,6 +250,7 @@ class Observation:
         say: Tells people.
         judge: Judges the silence of observers elsewhere, `None` for nobody.
         sender: Sends our own heartbeats, `None` for none.
+        metrics: Count what is seen.
     """
 
     reporter: Reporter
@@ -257,6 +260,7 @@ class Observation:
     say: Callable[[str], None]
     judge: SilenceJudge | None = None
     sender: RegularSender | None = None
+    metrics: ObservationMetrics = field(default_factory=ObservationMetrics)
     _world: World | None = None
     _read_at: datetime | None = None
     _reported: object = None
@@ -281,8 +285,10 @@ class Observation:
         self._tell(observers)
         seen = world, [(one.name, _copied(one.token)) for one in observers]
         if not due or seen == self._reported:
+            self.metrics.ended(now)
             return ""
         said = await asyncio.to_thread(self.reporter.report, observers)
+        self.metrics.ended(now)
         self._reported, self._read_at = seen, now
         for one in observers:
             one.note_reported()
@@ -298,11 +304,17 @@ class Observation:
 
     def _tell(self, observers: Iterable[ObservedFrom]) -> None:
         """Say what keeps us from seeing clusters, each once until it is over."""
+        observers = tuple(observers)
         problems = frozenset(line for one in observers for line in one.problems())
         if self.judge is not None:
             problems |= frozenset(self.judge.problems())
-        if self.sender is not None and self.sender.problem:
-            problems |= {self.sender.problem}
+        unsent = "" if self.sender is None else self.sender.problem
+        problems |= frozenset({unsent} if unsent else ())
+        self.metrics.looked(
+            Counter(one.state for one in observers),
+            silent=0 if self.judge is None else len(self.judge.silent_observers),
+            unsent=bool(unsent),
+        )
         for line in sorted(problems - self._problems):
             self.say(line)
         self._problems = problems
@@ -383,8 +395,8 @@ class HeartbeatOptions:
         return RegularSender(PostingSender(self.heartbeat, name, token, seconds, client))
 
     @contextmanager
-    def judging(self, mirror: Mirror) -> Iterator[SilenceJudge | None]:
-        """Judge silence, and hear heartbeats, while the block lasts.
+    def judging(self, mirror: Mirror, metrics: ObservationMetrics) -> Iterator[SilenceJudge | None]:
+        """Judge silence, hear heartbeats, and serve metrics while the block lasts.
 
         Raises:
             UsageError: Nobody could be heard.
@@ -393,22 +405,20 @@ class HeartbeatOptions:
         option, longest = "--heartbeat-tokens-file", LONGEST_TOKENS_BYTES
         read = partial(read_secret, option, file, HEARTBEAT_TOKENS, longest)
         tokens = RenewedSecret(lambda: _checked_tokens(read()), file)
-        if bool(tokens()) != bool(self.listen):
-            raise UsageError("--listen and --heartbeat-tokens-file require each other")
-        if self.listen and not self.judge:
-            raise UsageError("--listen hears heartbeats for --judge")
-        if not self.judge:
-            yield None
-            return
-        admitted = HeartbeatTokens(tokens.lines) if self.listen else None
-        judge = SilenceJudge(admitted, partial(mirror.references, REFERENCES))
+        if tokens() and not (self.listen and self.judge):
+            raise UsageError("--heartbeat-tokens-file requires --judge and --listen")
+        judge = None
+        if self.judge:
+            admitted = HeartbeatTokens(tokens.lines) if tokens() else None
+            judge = SilenceJudge(admitted, partial(mirror.references, REFERENCES))
         if self.listen is None:
             yield judge
             return
         from reconciler.shell.http.endpoints import observation_app
         from reconciler.shell.http.listener import Listener, parse_address
 
-        with Listener(parse_address(self.listen), observation_app(judge.hear)):
+        hear = None if judge is None or judge.tokens is None else judge.hear
+        with Listener(parse_address(self.listen), observation_app(metrics.text, hear)):
             yield judge
 
 
@@ -488,9 +498,10 @@ def run(
     )
     if not reached and not heartbeats.judge:
         raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
+    metrics = ObservationMetrics()
     with (
         open_reporter(remote, mirror, access, target) as reporter,
-        heartbeats.judging(reporter.mirror) as judge,
+        heartbeats.judging(reporter.mirror, metrics) as judge,
     ):
         if most_commits and not settings_in(reporter.read()).keeps_used:
             raise UsageError(
@@ -514,6 +525,7 @@ def run(
             lambda line: click.echo(line, err=True),
             judge,
             sender,
+            metrics,
         )
         if judge is not None or heartbeats.heartbeat == AT_REMOTE:
             every = pushed_every(len(declared_clusters(world)))

@@ -213,6 +213,7 @@ def test_who_is_refused_knows_nothing_and_says_so(
         assert before == fleet.report("member1")
 
     observed(fleet, story)
+    assert b'observed_clusters{state="refused"} 1.0' in fleet.observation.metrics.text()
     assert [line for line in fleet.said if "refuses us" in line]
     assert len(fleet.said) == len(set(fleet.said))
 

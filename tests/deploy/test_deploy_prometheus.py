@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.audit.fleet.problems import ProblemKind
-from reconciler.shell.reports.metrics import Metrics
+from reconciler.shell.reports.metrics import Metrics, ObservationMetrics
 from tests.shell.fleet import ROOT
 from tests.shell.servers import MOMENT
 
@@ -46,9 +46,10 @@ def expressions() -> Iterator[str]:
 
 
 def series() -> set[str]:
-    """Return the names of all series that the daemon has."""
+    """Return the names of all series that daemon and observer have."""
     found = set()
-    for family in Metrics(lambda _: MOMENT).registry.collect():
+    registries = Metrics(lambda _: MOMENT).registry, ObservationMetrics().registry
+    for family in (one for registry in registries for one in registry.collect()):
         ends = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}
         found |= {f"{family.name}{end}" for end in ends.get(family.type, ("",))}
     return found

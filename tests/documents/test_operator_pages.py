@@ -22,7 +22,7 @@ from reconciler.cli import verify
 from reconciler.cli.main import cli
 from reconciler.model.fields import mapping
 from reconciler.model.text import printable
-from reconciler.shell.reports.metrics import Metrics
+from reconciler.shell.reports.metrics import Metrics, ObservationMetrics
 from reconciler.shell.work import dask, divided_pass, failures, proofs
 from tests.cli.history import answer, told_fleet
 from tests.documents.generated import PAGES as GENERATED
@@ -110,7 +110,8 @@ def test_the_table_of_metrics_is_the_registry() -> None:
         family.name + ("_total" if family.type == "counter" else ""): {
             label for sample in family.samples for label in sample.labels if label != "le"
         }
-        for family in metrics.registry.collect()
+        for registry in (metrics.registry, ObservationMetrics().registry)
+        for family in registry.collect()
         if family.name.startswith("reconciler_")
     }
 

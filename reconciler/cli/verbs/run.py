@@ -268,7 +268,8 @@ def publish_command() -> None:
     "--listen",
     metavar="[HOST:]PORT",
     envvar="RECONCILER_LISTEN",
-    help="Address on which --judge hears heartbeats; a port alone means 127.0.0.1.",
+    help="Address to serve /livez and /metrics on, and to hear heartbeats on with --judge; a port "
+    "alone means 127.0.0.1.",
 )
 @secret_option(
     "--heartbeat-tokens-file",

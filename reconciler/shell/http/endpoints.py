@@ -89,12 +89,16 @@ Hear = Callable[[str, str, float], bool]
 """Takes the heartbeat of a name with a token, and how often that sends; returns whether it may."""
 
 
-def observation_app(hear: Hear) -> Starlette:
-    """Return the app of an observer that judges the silence of others: POST /heartbeat/NAME.
+def observation_app(metrics: Callable[[], bytes], hear: Hear | None = None) -> Starlette:
+    """Return the app of an observer: /livez, /metrics and, of a judge, POST /heartbeat/NAME.
 
     Args:
-        hear: Takes a heartbeat.
+        metrics: Returns what is counted.
+        hear: Takes a heartbeat; `None` where nobody sends any.
     """
+
+    async def serve_metrics(_: Request) -> Response:
+        return Response(metrics(), media_type=CONTENT_TYPE_LATEST)
 
     async def serve_heartbeat(request: Request) -> Response:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -102,19 +106,18 @@ def observation_app(hear: Hear) -> Starlette:
         seconds = float(said) if PLAIN_SECONDS.fullmatch(said) else 0.0
         if not 1 <= seconds <= LONGEST_HEARTBEAT_SECONDS:
             return PlainTextResponse("seconds must be from 1 to 3600\n", 400)
-        if scheme.lower() != "bearer" or not hear(request.path_params["name"], token, seconds):
+        name = request.path_params["name"]
+        if hear is None or scheme.lower() != "bearer" or not hear(name, token, seconds):
             return PlainTextResponse("this token is not of that name\n", 401)
         return Response(status_code=204)
 
     async def serve_alive(_: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    return _app(
-        [
-            Route("/livez", serve_alive),
-            Route("/heartbeat/{name}", serve_heartbeat, methods=["POST"]),
-        ]
-    )
+    routes = [Route("/livez", serve_alive), Route("/metrics", serve_metrics)]
+    if hear is not None:
+        routes.append(Route("/heartbeat/{name}", serve_heartbeat, methods=["POST"]))
+    return _app(routes)
 
 
 def page_app(page: PageEndpoints) -> Starlette:

@@ -165,6 +165,11 @@ class HeardCluster:
         self._said |= self.health.keys()
 
     @property
+    def state(self) -> str:
+        """Whether it is silent."""
+        return "silent" if self.health else ""
+
+    @property
     def token(self) -> object:
         """What differs where something differs that a report may say."""
         return (self.health,)

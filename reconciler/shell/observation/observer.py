@@ -53,6 +53,11 @@ class ObservedFrom(Protocol):
         ...
 
     @property
+    def state(self) -> str:
+        """What the last look came to, in a word, `""` where there is nothing to be told."""
+        ...
+
+    @property
     def token(self) -> object:
         """What differs where something differs that a report may say."""
         ...
@@ -175,6 +180,11 @@ class ClusterObserver:
             kind: (one.changes, one.synced.is_set()) for kind, (one, _) in self._caches.items()
         }
         return self.health, changes, self._discovered
+
+    @property
+    def state(self) -> str:
+        """To what the last probe came."""
+        return "" if self.probe is None else self.probe.name.lower()
 
     @property
     def listed(self) -> frozenset[Kind]:

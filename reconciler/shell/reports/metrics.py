@@ -11,6 +11,7 @@ import prometheus_client as prometheus
 from reconciler.audit.fleet.problems import ProblemKind
 from reconciler.audit.previews.placement_moves import parts_between
 from reconciler.core.message import is_told
+from reconciler.imports.observed import Probe
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.passes.pass_report import REBALANCER_STATES, STEPS, PassSummary
 from reconciler.version import __version__
@@ -51,6 +52,52 @@ class MetricsOfRoots:
     def text(self) -> bytes:
         """Return all series in Prometheus's text format."""
         return prometheus.generate_latest(self)
+
+
+OBSERVED = (*(probe.name.lower() for probe in Probe), "silent")
+"""What is counted of clusters: to what the last probe came, or that their observers are silent."""
+
+
+class ObservationMetrics:
+    """Counts what an observer sees. Series are read by other threads at any time."""
+
+    def __init__(self) -> None:
+        self.registry = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=self.registry)
+        self._clusters = _gauge(
+            self.registry, "observed_clusters", "Clusters, by what the last look came to.", "state"
+        )
+        self._silent = _gauge(
+            self.registry, "silent_observers", "Observers of others that send no heartbeats."
+        )
+        self._unsent = _gauge(
+            self.registry, "heartbeats_unsent", "1 while our own heartbeats do not arrive."
+        )
+        self._looked_at = _gauge(
+            self.registry, "last_observation_timestamp_seconds", "When a look last ended well."
+        )
+        self.looked({}, silent=0, unsent=False)
+
+    def looked(self, clusters: Mapping[str, int], *, silent: int, unsent: bool) -> None:
+        """Count a look at clusters.
+
+        Args:
+            clusters: How many there are in each state of `OBSERVED`; the others have none.
+            silent: How many observers of others are silent.
+            unsent: Whether our own heartbeats do not arrive.
+        """
+        for state in OBSERVED:
+            self._clusters.labels(state).set(clusters.get(state, 0))
+        self._silent.set(silent)
+        self._unsent.set(unsent)
+
+    def ended(self, now: datetime) -> None:
+        """Note that a look has ended well, with its reports."""
+        self._looked_at.set(now.timestamp())
+
+    def text(self) -> bytes:
+        """Return all series in Prometheus's text format."""
+        return prometheus.generate_latest(self.registry)
 
 
 class Metrics:
@@ -234,9 +281,15 @@ class Metrics:
         return prometheus.Counter(f"{PREFIX}_{name}", says, labels, registry=self.registry)
 
     def _gauge(self, name: str, says: str, *labels: str) -> prometheus.Gauge:
-        return prometheus.Gauge(f"{PREFIX}_{name}", says, labels, registry=self.registry)
+        return _gauge(self.registry, name, says, *labels)
 
     def _histogram(self, name: str, says: str, buckets: tuple[float, ...]) -> prometheus.Histogram:
         return prometheus.Histogram(
             f"{PREFIX}_{name}", says, buckets=buckets, registry=self.registry
         )
+
+
+def _gauge(
+    registry: prometheus.CollectorRegistry, name: str, says: str, *labels: str
+) -> prometheus.Gauge:
+    return prometheus.Gauge(f"{PREFIX}_{name}", says, labels, registry=registry)

@@ -29,6 +29,7 @@ from reconciler.shell.observation.heartbeats import (
     SilenceJudge,
     pushed_every,
 )
+from reconciler.shell.reports.metrics import ObservationMetrics
 from tests.builders import Body, cluster, cluster_status, path_of, text
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
@@ -222,7 +223,9 @@ def test_pushed_heartbeats_follow_the_size_of_the_fleet(mirror: Mirror) -> None:
 @contextmanager
 def served(judge: SilenceJudge) -> Iterator[str]:
     """Hear heartbeats on the loopback; yields the URL."""
-    with Listener(Address("127.0.0.1", 0), observation_app(judge.hear)) as listener:
+    with Listener(
+        Address("127.0.0.1", 0), observation_app(ObservationMetrics().text, judge.hear)
+    ) as listener:
         yield f"http://127.0.0.1:{listener.address.port}"
 
 
@@ -371,12 +374,14 @@ def test_a_cluster_that_dies_with_its_observer_is_reported(
         told = pair.within.commits()
         await pair.go(600)
         assert told == pair.within.commits()
+        assert b'observed_clusters{state="silent"} 1.0' in pair.elsewhere.observation.metrics.text()
         pair.alive = True
         await pair.go(130)
         assert expected not in pair.report()
         assert told + 1 == pair.within.commits()
 
     observed(pair.within, story)
+    assert b'observed_clusters{state="silent"} 0.0' in pair.elsewhere.observation.metrics.text()
     assert ["member1: its observer is silent, so it is reported so"] == [
         line for line in pair.elsewhere.said if "silent" in line
     ]
@@ -422,7 +427,6 @@ def test_a_cluster_that_was_never_reported_counts_as_it_is_written(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        pytest.param(["--judge", "--listen", "0"], "require each other", id="no-tokens"),
         pytest.param(["--heartbeat", "remote"], "needs --heartbeat-name", id="nobody"),
         pytest.param(
             ["--heartbeat", "ftp://a", "--heartbeat-name", "a"], "URL of http", id="no-url"
@@ -454,6 +458,7 @@ def test_a_file_of_tokens_has_a_name_and_a_token_on_each_line(
     remote = new_bare(tmp_path / "remote", {"a.yaml": text(cluster("a"))})
     options = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / "own.git")]
 
+    assert 2 == run(["observe", *options, "--heartbeat-tokens-file", str(file), "--judge"])
     listening = ["--judge", "--listen", "0", "--heartbeat-tokens-file", str(file)]
     assert 2 == run(["observe", *options, *listening])
     assert "a name, a blank and a token" in capsys.readouterr().err
