@@ -226,6 +226,7 @@ def _open(place: RootPlace) -> _OwnBranch:
         allowed_signers=given["allowed_signers"],
         allowed_keyring=given["allowed_keyring"],
         trust_from=given["trust_from"],
+        reporters_file=given["reporters_file"],
     )
     with context.scope(cleanup=False):
         branch = _open_mirror(place, service)

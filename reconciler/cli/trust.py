@@ -5,6 +5,7 @@ Keys are files and folders of the operator, outside of the repository. `reconcil
 """
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from reconciler.shell.passes.trust import Trust
 
 
+FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}|[0-9A-F]{40}(?:[0-9A-F]{24})?")
+
+
 @dataclass(frozen=True, slots=True)
 class SigningOptions:
     """Which key signs; `None` for none."""
@@ -40,6 +44,7 @@ class Keys:
     allowed_signers: Path | None
     allowed_keyring: Path | None
     trust_from: tuple[str, ...]
+    reporters_file: Path | None
 
 
 ALLOWED_OPTIONS: tuple[Option, ...] = (
@@ -91,6 +96,14 @@ KEY_OPTIONS: tuple[Option, ...] = (
         envvar="RECONCILER_TRUST_FROM",
         multiple=True,
         help="Full id of a commit to trust, with its history (repeatable).",
+    ),
+    click.option(
+        "--reporters-file",
+        metavar="FILE",
+        envvar="RECONCILER_REPORTERS_FILE",
+        type=click.Path(path_type=Path),
+        help="Keys that may only report clusters: the fingerprint of an allowed key and the names "
+        "of its clusters on each line.",
     ),
 )
 
@@ -161,8 +174,12 @@ def open_trust(
     from reconciler.shell.passes.trust import Trust
 
     allowed = allowed_keys(keys.allowed_signers, keys.allowed_keyring)
-    if allowed is None and keys.trust_from:
-        raise UsageError("--trust-from requires --allowed-signers or --allowed-keyring")
+    for option, given in (
+        ("--trust-from", keys.trust_from),
+        ("--reporters-file", keys.reporters_file),
+    ):
+        if allowed is None and given:
+            raise UsageError(f"{option} requires --allowed-signers or --allowed-keyring")
     for anchor in keys.trust_from:
         if not COMMIT_ID.fullmatch(anchor):
             raise UsageError(f"--trust-from must be the full id of a commit, not {anchor[:80]!r}")
@@ -182,7 +199,39 @@ def open_trust(
             f'--signing-key "{key.name}" must be one of the allowed keys, but {signature.problem}; '
             "add its public half to --allowed-signers or --allowed-keyring"
         )
-    return Trust(repository, layout, allowed, own=signature.key, anchors=keys.trust_from)
+    reporters = {} if keys.reporters_file is None else read_reporters(keys.reporters_file)
+    if signature.key in reporters:
+        raise UsageError("--reporters-file limits the key of --signing-key, which signs decisions")
+    return Trust(
+        repository,
+        layout,
+        allowed,
+        own=signature.key,
+        anchors=keys.trust_from,
+        reporters=reporters,
+    )
+
+
+def read_reporters(path: Path) -> dict[str, frozenset[str]]:
+    """Return which keys may report some clusters and write nothing else, by fingerprint.
+
+    Raises:
+        UsageError: The file cannot be read, or a line names no cluster.
+    """
+    text = _file("--reporters-file", path).read_text(encoding="utf-8", errors="replace")
+    found: dict[str, frozenset[str]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        key, *clusters = words
+        if not clusters or not FINGERPRINT.fullmatch(key):
+            raise UsageError(
+                f'--reporters-file "{path}", line {number}, must be a fingerprint (SHA256:... as '
+                "ssh-keygen -l shows it, or that of an OpenPGP key) and names of clusters"
+            )
+        found[key] = found.get(key, frozenset()).union(clusters)
+    return found
 
 
 def _file(option: str, path: Path) -> Path:

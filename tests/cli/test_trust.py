@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.cli.trust import read_reporters
+from reconciler.errors import UsageError
 from tests.shell.counted import FRONTEND_OUTPUT, SHOP_OUTPUT
 from tests.shell.fleet import EXAMPLE, new_fleet
 from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
@@ -243,6 +245,7 @@ def edit_outputs(fleet: Checkout, branch: str) -> str:
         (["--signing-key", "{folder}/none"], "cannot be read: No such file or directory"),
         (["--signing-key", "-x", "--signing-format", "gpg"], "must be the id, fingerprint"),
         (["--trust-from", "a" * 40], "--trust-from requires --allowed-signers"),
+        (["--reporters-file", "x"], "--reporters-file requires --allowed-signers"),
         (["--allowed-signers", "{folder}/allowed_signers"], "require --signing-key"),
         (["--allowed-keyring", "{folder}/none"], "must be a gpg home, and is not"),
         (
@@ -263,6 +266,7 @@ def edit_outputs(fleet: Checkout, branch: str) -> str:
         "a file that is not there",
         "an id that is an option",
         "an anchor without keys",
+        "reporters without keys",
         "checking without signing",
         "a keyring that is no folder",
         "an anchor that is a name",
@@ -335,3 +339,29 @@ def test_a_mirror_that_was_lost_is_trusted_from_the_anchor_again(
 
     assert [0, 0, 1] == codes
     assert "it is not signed; sign it by an allowed key, or name it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param(
+            [f"SHA256:{'a' * 43} member1 member2 # of Ada", "", f"SHA256:{'a' * 43} member3"],
+            {f"SHA256:{'a' * 43}": {"member1", "member2", "member3"}},
+            id="clusters",
+        ),
+        pytest.param([f"SHA256:{'a' * 43}"], "line 1, must be", id="no-cluster"),
+        pytest.param(["# keys", "ada member1"], "line 2, must be", id="no-fingerprint"),
+    ],
+)
+def test_reporters_are_fingerprints_with_clusters(
+    tmp_path: Path, lines: list[str], expected: object
+) -> None:
+    """A line that is neither is refused, by its number."""
+    file = tmp_path / "reporters"
+    file.write_text("\n".join(lines))
+
+    if isinstance(expected, str):
+        with pytest.raises(UsageError, match=expected):
+            read_reporters(file)
+    else:
+        assert expected == read_reporters(file)

@@ -3,7 +3,8 @@
 import contextlib
 import shlex
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -77,6 +78,7 @@ class Guarded:
     anchor: str
     output_branch: str | None = None
     seconds: int = 0
+    reporters: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def passes(self, *anchors: str) -> Passes:
         """Return what a process that was just started runs, a second after the one before."""
@@ -90,6 +92,7 @@ class Guarded:
             self.allowed,
             own=self.robot.fingerprint,
             anchors=(self.anchor, *anchors),
+            reporters=self.reporters,
         )
         return replace(
             found,

@@ -18,6 +18,7 @@ for a second of a processor at most, and it gets their sizes before it is asked 
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple
@@ -28,13 +29,13 @@ from reconciler.core.message import CommitPurpose, Purpose
 from reconciler.core.rebalances import loses_demands_only
 from reconciler.delivery.settings import decode_delivery, destinations_in, roots_of
 from reconciler.errors import ShellError
-from reconciler.manifests.paths import DELIVERY, output_path
+from reconciler.manifests.paths import DELIVERY, FEEDBACK, output_path
 from reconciler.manifests.text.raw import MAX_READ_BYTES, Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
-from reconciler.model.text import short_id
+from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import is_at_or_below
 from reconciler.shell.git.command import GitError, GitKilled
 from reconciler.shell.git.history import (
@@ -50,6 +51,7 @@ from reconciler.shell.git.repository import Repository, check_branch, check_comm
 from reconciler.shell.git.signing import AllowedKeys, Signature, read_signatures
 from reconciler.shell.passes.used_reports import why_no_cut
 
+NAMED = 3
 DELIVERED = f"{DELIVERY.name}.yaml"
 """What a branch of delivery says of itself."""
 
@@ -62,11 +64,14 @@ class CommitPlaces:
         repository: Where they are, and the root that is served.
         layout: Where passes write in that root.
         own: Fingerprint of the key of the daemon.
+        reporters: Fingerprints of keys that may report some clusters and write nothing else, each
+            with their names.
     """
 
     repository: Repository
     layout: RepositoryLayout
     own: str
+    reporters: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def find_misplaced(
         self, signed: Sequence[Signature], *, branch: str, purpose: Purpose
@@ -78,7 +83,8 @@ class CommitPlaces:
             branch: Where they stand.
             purpose: What commits of ours do there.
         """
-        ours = {commit.revision: commit.key == self.own for commit in signed if not commit.problem}
+        keys = {commit.revision: commit.key for commit in signed if not commit.problem}
+        ours = {revision: key == self.own for revision, key in keys.items()}
         reasons: dict[str, str] = {}
         written: list[CommitRecord] = []
         for record in read_commits(self.repository, ours):
@@ -89,15 +95,31 @@ class CommitPlaces:
             why = misplacement(record.trailers, branch=branch, purpose=purpose, ours=own)
             if why:
                 reasons[record.revision] = why
-            elif own:
+            elif own or keys[record.revision] in self.reporters:
                 written.append(record)
         held_against = {one.revision: next(iter(one.parents), None) for one in written}
         changes = changes_of(self.repository, held_against) if written else {}
         for record in written:
-            why = self._beyond(record, changes.get(record.revision, ()))
+            changed, key = changes.get(record.revision, ()), keys[record.revision]
+            limited = self.reporters.get(key)
+            why = self._beyond_its_clusters(changed, limited) if limited is not None else ""
+            if key == self.own:
+                why = self._beyond(record, changed)
             if why:
                 reasons[record.revision] = why
         return reasons
+
+    def _beyond_its_clusters(
+        self, changes: Sequence[ChangedFile], clusters: AbstractSet[str]
+    ) -> str:
+        """Return what a commit changes that its key may not, `""` for nothing."""
+        own = {self.repository.from_top(f"{FEEDBACK}/{name}") for name in clusters}
+        strays = (one for one in changes if not any(is_at_or_below(one.path, at) for at in own))
+        stray = next(strays, None)
+        if stray is None:
+            return ""
+        may = f"its key may report {enumerated(sorted(clusters), NAMED)} only"
+        return f"it changes {stray.path!r}, and {may}"
 
     def is_of_root(self, record: CommitRecord) -> bool:
         """Return whether a commit says that it is for the root that is served."""
@@ -252,6 +274,7 @@ class Trust:
         allowed: Whose signatures count.
         own: Fingerprint of the key of the daemon.
         anchors: Full hex ids of commits that are trusted as they are, with all before them.
+        reporters: Keys that may report some clusters and write nothing else.
         refused: Branch to the commit that waits there.
     """
 
@@ -260,6 +283,7 @@ class Trust:
     allowed: AllowedKeys
     own: str
     anchors: tuple[str, ...] = ()
+    reporters: Mapping[str, frozenset[str]] = field(default_factory=dict)
     refused: dict[str, RefusedCommit] = field(default_factory=dict)
     _known: dict[str, tuple[tuple[str, str | None], AcceptedLine]] = field(default_factory=dict)
 
@@ -481,7 +505,12 @@ class Trust:
     @property
     def _places(self) -> CommitPlaces:
         """What tells which commits of ours are out of their place."""
-        return CommitPlaces(repository=self.repository, layout=self.layout, own=self.own)
+        return CommitPlaces(
+            repository=self.repository,
+            layout=self.layout,
+            own=self.own,
+            reporters=self.reporters,
+        )
 
     def _bases(self, branch: str, head: str, before: str | None) -> tuple[str, ...]:
         """Return the trusted commits that lead to a head.

@@ -244,6 +244,39 @@ def test_reports_by_the_daemons_key_count_on_their_branch_only(guarded: Guarded)
     assert [(moved, "it was signed for reports on reports, not for main")] == told(guarded)
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        pytest.param(WriteFile("feedback/member1/web/x.yaml", "a: 1\n"), "", id="its-cluster"),
+        pytest.param(
+            WriteFile("feedback/member2/x.yaml", "a: 1\n"),
+            "it changes 'feedback/member2/x.yaml', and its key may report member1 only",
+            id="another-one",
+        ),
+        pytest.param(
+            WriteFile("feedback/member10/x.yaml", "a: 1\n"),
+            "it changes 'feedback/member10/x.yaml', and its key may report member1 only",
+            id="one-whose-name-begins-so",
+        ),
+        pytest.param(
+            DeleteFile(SHOP),
+            f"it changes {SHOP!r}, and its key may report member1 only",
+            id="what-people-write",
+        ),
+    ],
+)
+def test_a_key_of_some_clusters_reports_those_only(
+    guarded: Guarded, change: Change, problem: str
+) -> None:
+    """Whoever breaks into one cluster says nothing of the others; what else it says waits."""
+    guarded.reporters = {guarded.ada.fingerprint: frozenset({"member1"})}
+    said = CommitPurpose(Purpose.REPORTS, "main")
+
+    commit = written(guarded, change, said=said, by=guarded.ada)
+
+    assert ([(commit, problem)] if problem else []) == told(guarded)
+
+
 FEEDBACK = """apiVersion: apps/v1
 kind: Deployment
 metadata:

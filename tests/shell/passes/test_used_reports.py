@@ -327,6 +327,18 @@ def test_a_cut_that_nobody_allowed_waits(checked: Checked) -> None:
     assert ["it is not signed"] == checked.told()
 
 
+def test_a_key_of_some_clusters_cuts_nothing(checked: Checked) -> None:
+    """A root has the reports of all, so it would say something of the others."""
+    ada, reporting = checked.guarded.ada, checked.reporting
+    accepted = checked.reported_at()
+    checked.guarded.reporters = {ada.fingerprint: frozenset({"member2"})}
+    reporting.cut(4, ada)
+
+    assert accepted == checked.reported_at()
+    (problem,) = checked.told()
+    assert "its key may report member2 only" in problem
+
+
 def test_an_old_cut_does_not_come_back(checked: Checked) -> None:
     """Whoever may push could keep one, and set the branch back to it."""
     ada, reporting = checked.guarded.ada, checked.reporting
