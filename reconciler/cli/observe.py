@@ -67,6 +67,7 @@ from reconciler.shell.reports.metrics import ObservationMetrics
 from reconciler.shell.resources import Clock, SystemClock, load_schemas
 
 NAMED = 3
+SCORE_RANGE = 200  # from -100 to 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -479,6 +480,7 @@ def run(
     commit_seconds: float,
     timeout_seconds: float,
     tolerance: int,
+    scores: bool,
     most_commits: int,
     access: RemoteAccess,
     signing: SigningOptions,
@@ -517,7 +519,11 @@ def run(
         observation = Observation(
             reporter,
             tuple(
-                ClusterObserver(name, KubeApi(one, timeout_seconds=timeout_seconds))
+                ClusterObserver(
+                    name,
+                    KubeApi(one, timeout_seconds=timeout_seconds),
+                    score_points=max(1, SCORE_RANGE * tolerance // 100) if scores else None,
+                )
                 for name, one in sorted(reached.items())
             ),
             SystemClock(),

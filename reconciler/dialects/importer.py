@@ -313,6 +313,8 @@ class Importer:
         asks_for_scheduling: Returns whether reports are to say, by these settings, how many pods of
             a workload cannot be scheduled.
         probed: What becomes of a cluster that is probed, `None` if it cannot be.
+        scored: Returns the object by which a cluster of some name says what it has left of each
+            resource, as scores; `None` where no API of its kind says that.
     """
 
     kinds: Mapping[Kind, ImportedKind]
@@ -327,6 +329,7 @@ class Importer:
     switch: HubSwitch = field(default_factory=HubSwitch)
     asks_for_scheduling: Callable[[Settings], bool] = _not_asked
     probed: ProbeRules | None = None
+    scored: Callable[[str, Mapping[str, str]], tuple[ObjectKey, Body]] | None = None
 
 
 CONDITION = ("lastTransitionTime", "message", "observedGeneration", "reason", "status", "type")

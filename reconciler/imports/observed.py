@@ -10,7 +10,7 @@ the tables by which their policies read it. While a cluster is not ready it is n
 was reported of its room stays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
@@ -19,6 +19,7 @@ from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.importer import ProbeRules, ProbeVerdict
 from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
 from reconciler.model.records import dataclass, replace
@@ -206,23 +207,46 @@ def with_observed(
     return {**cluster, "status": _renewed(at(cluster, "status"), fresh)}
 
 
+def scores_in(
+    name: str, verdict: ClusterReadiness, seen: ObservedCluster
+) -> Iterator[tuple[ObjectKey, Body]]:
+    """Yield the objects by which a cluster says what it has left, as scores.
+
+    Args:
+        name: Of the cluster.
+        verdict: How it is.
+        seen: What is there.
+    """
+    counted, language = _counted(name, verdict, seen)
+    room = _row(language, ROOM).read(counted)
+    for dialect in DIALECTS:
+        scored = dialect.importer().scored
+        if scored is not None and room is not None:
+            yield scored(name, room.available or {})
+
+
 def _seen_as(
     cluster: Body, own: Language, verdict: ClusterReadiness, seen: ObservedCluster
 ) -> Body:
     """Return a cluster of an API as one that counts nodes and pods has it."""
+    counted, language = _counted(str(at(cluster, "metadata").get("name")), verdict, seen)
+    return counted if language is own else project(counted, language, own)
+
+
+def _counted(name: str, verdict: ClusterReadiness, seen: ObservedCluster) -> tuple[Body, Language]:
+    """Return a cluster in the words of the API that counts nodes and pods, and these words."""
     for dialect in DIALECTS:
         count, language = dialect.importer().with_nodes, dialect.clusters()
         if count is None or language is None:
             continue
-        body: Body = {"metadata": {"name": at(cluster, "metadata").get("name")}}
+        body: Body = {"metadata": {"name": name}}
         for part in (
             _part(language, READINESS, verdict),
             _part(language, APIS, seen.apis),
             _part(language, VERSION, seen.version),
         ):
             body = _renewed(body, part)
-        counted = count(body, seen.nodes, seen.pods) or body
-        return counted if language is own else project(counted, language, own)
+        return count(body, seen.nodes, seen.pods) or body, language
     raise ValueError("no API counts what nodes have")
 
 

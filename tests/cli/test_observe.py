@@ -146,6 +146,33 @@ def test_nodes_that_cannot_be_read_stop_one_cluster(
     assert [line for line in fleet.said if "member1: what it says of its nodes" in line]
 
 
+def test_what_a_cluster_has_left_is_a_score(opened: Open, members: Mapping[str, Member]) -> None:
+    """As the add-on counts it, of 100 processors and a tebibyte; little changes do not count."""
+    fleet = opened(*map(managed, NAMES))
+    (observer, *_) = fleet.observation.observers
+    observer.score_points = 10
+    members["member1"].put(node("n1", cpu="61"))
+
+    async def story() -> None:
+        await fleet.rounds(120)
+        first = fleet.content(SCORE)
+        assert "name: cpuAvailable\n    value: 20\n" in first
+        assert "name: memAvailable\n    value: -98" in first
+        told = fleet.commits()
+        members["member1"].put(pod("b"))
+        await fleet.rounds(120)
+        assert (first, told) == (fleet.content(SCORE), fleet.commits())
+        members["member1"].put(*(pod(f"c{number}") for number in range(9)))
+        await fleet.rounds(120)
+        assert "name: cpuAvailable\n    value: 0\n" in fleet.content(SCORE)
+
+    observed(fleet, story)
+    assert not [path for path in fleet.files() if "member2/scores" in path]
+
+
+SCORE = "feedback/member1/scores/resource-usage-score.yaml"
+
+
 def test_a_quiet_fleet_makes_no_commit(opened: Open, members: Mapping[str, Member]) -> None:
     """Nor does what no decision could see: pods that end, amounts within the tolerance."""
     fleet = opened(*map(cluster, NAMES))

@@ -239,6 +239,12 @@ def publish_command() -> None:
     help="Timeout of each request.",
 )
 @click.option(
+    "--scores",
+    is_flag=True,
+    help="Report scores of what each cluster has left (resource-usage-score), as the "
+    "resource-usage add-on does; differences below --tolerance of their range do not count.",
+)
+@click.option(
     "--most-commits",
     type=click.IntRange(min=0),
     default=0,

@@ -67,6 +67,7 @@ from reconciler.dialects.ocm.placement_files import (
 from reconciler.dialects.ocm.plan import Ocm
 from reconciler.dialects.ocm.scheduler.schedule import DecisionsSoFar, Hub, decided_by, judge
 from reconciler.dialects.ocm.workstatus.work_status import reports_in
+from reconciler.dialects.scores import SCORES
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import blob_id, output_path
@@ -77,6 +78,7 @@ from reconciler.model.fields import at, bodies, mapping, number_or_none, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import format_moment, is_moment, parse_moment
+from reconciler.model.quantity import NANOS, parse_quantity
 from reconciler.model.records import replace
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
@@ -471,8 +473,51 @@ Source: ocm@00f84c3 pkg/registration/hub/lease/controller.go `sync`, and the rec
 below pkg/registration/spoke/managedcluster.
 """
 
+USAGE_SCORE = "resource-usage-score"
+MOST_LEFT = {"cpuAvailable": ("cpu", 100), "memAvailable": ("memory", 1 << 40)}
+"""Score to the resource, and how much of it has to be left for the highest one."""
+HIGHEST = 100
+
+
+def usage_score(cluster: str, left: Mapping[str, str]) -> tuple[ObjectKey, Body]:
+    """Return the scores of what a cluster has left of processors and memory, from -100 to 100.
+
+    Unlike upstream: what is left is what no pod of a node that takes pods asks for; the add-on
+    counts pods that have ended, too, and the requests of all containers before those that begin.
+
+    Args:
+        cluster: Its name.
+        left: Resource to quantity; one that is not told counts as used up.
+
+    Source: addon-contrib@0de2af0 resource-usage-collect-addon/pkg/addon/agent/calculate.go
+    `normalizeScore`, agent.go `sync`.
+    """
+    scores = [
+        {"name": name, "value": _score_of(parse_quantity(left.get(resource, "0")), most * NANOS)}
+        for name, (resource, most) in MOST_LEFT.items()
+    ]
+    key = ObjectKey(*SCORES, cluster, USAGE_SCORE)
+    return key, {
+        "apiVersion": f"{CLUSTER_GROUP}/v1alpha1",
+        "kind": key.kind,
+        "metadata": {"name": USAGE_SCORE, "namespace": cluster},
+        "status": {"scores": scores},
+    }
+
+
+def _score_of(left: int, most: int) -> int:
+    """Return where an amount is between nothing and the most that counts; Go cuts to zero.
+
+    >>> [_score_of(left, 100) for left in (-1, 0, 30, 50, 100, 101)]
+    [-100, -100, -40, 0, 100, 100]
+    """
+    scaled = 2 * HIGHEST * min(max(left, 0), most) - HIGHEST * most
+    return scaled // most if scaled >= 0 else -(-scaled // most)
+
+
 IMPORTER = Importer(
     probed=PROBED,
+    scored=usage_score,
     kinds={
         CLUSTER: ImportedKind(
             folder="clusters",

@@ -21,6 +21,7 @@ from reconciler.imports.observed import (
     ProbedHealth,
     judge,
     reported_health,
+    scores_in,
     tells_room,
     with_observed,
 )
@@ -92,6 +93,7 @@ class ClusterObserver:
         probe: What the last probe came to, `None` before the first.
         health: How it is, by the kinds of clusters that it is declared as.
         contradicted: The kinds as which somebody else reported it well while we said otherwise.
+        score_points: By how much a score has to differ to be reported anew, `None` for no scores.
     """
 
     name: str
@@ -100,6 +102,8 @@ class ClusterObserver:
     probe: Probe | None = None
     health: dict[Kind, ProbedHealth] = field(default_factory=dict)
     contradicted: set[Kind] = field(default_factory=set)
+    score_points: int | None = None
+    _scored: dict[ObjectKey, Body] = field(default_factory=dict)
     _said: dict[Kind, ProbedHealth] = field(default_factory=dict)
     _discovered: Discovered | None = None
     _discovered_at: datetime | None = None
@@ -221,11 +225,28 @@ class ClusterObserver:
                     self._problem = "what it says of its nodes and pods cannot be read"
                     continue
                 yield LiveObject(ObjectKey(*kind, "", self.name), observed)
+        yield from self._scores()
         for kind in sorted(self.listed - {NODE}):
             for body in self._objects(kind):
                 metadata = at(body, "metadata")
                 named = str(metadata.get("namespace") or ""), str(metadata.get("name"))
                 yield LiveObject(ObjectKey(*kind, *named), body)
+
+    def _scores(self) -> Iterator[LiveObject]:
+        """Yield what the cluster has left as scores, each as it was while it differs little."""
+        seen = self._seen()
+        well = next((one for one in self.health.values() if one.is_well), None)
+        if self.score_points is None or seen is None or well is None:
+            return
+        try:
+            scored = dict(scores_in(self.name, well.verdict, seen))
+        except (UserError, ValueError):  # it is told where its room is counted
+            return
+        for key, body in scored.items():
+            known = self._scored.get(key)
+            if known is None or _most_apart(known, body) >= self.score_points:
+                self._scored[key] = body
+            yield LiveObject(key, self._scored[key])
 
     def _seen(self) -> ObservedCluster | None:
         discovered = self._discovered
@@ -248,6 +269,19 @@ class ClusterObserver:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.api.close()
+
+
+def _most_apart(known: Body, fresh: Body) -> int:
+    """Return by how much the scores of two reports differ at most."""
+    values = [
+        {one.get("name"): one.get("value") for one in mappings_of(at(body, "status").get("scores"))}
+        for body in (known, fresh)
+    ]
+    pairs = ((values[0].get(name), value) for name, value in values[1].items())
+    return max(
+        (abs(was - now) for was, now in pairs if isinstance(was, int) and isinstance(now, int)),
+        default=0,
+    )
 
 
 def _of_object(body: Body) -> Body:
