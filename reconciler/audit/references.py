@@ -15,11 +15,20 @@ from functools import partial
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.named_object import spelled
-from reconciler.core.dialects import CLUSTERS, DIALECTS, KINDS, PLACED, READ, decision_on
+from reconciler.core.dialects import (
+    CLUSTERS,
+    DIALECTS,
+    KINDS,
+    PLACED,
+    READ,
+    STRATEGIES,
+    decision_on,
+)
 from reconciler.core.inputs.world import clusters_in, members_in, own_manager
 from reconciler.delivery.carriage import NOT_CARRIED, TABLE
 from reconciler.delivery.deliver import not_carried_text
 from reconciler.delivery.settings import decode_delivery
+from reconciler.delivery.transports import DECISIONS
 from reconciler.dialects.renderer import Instruction
 from reconciler.dialects.scores import scores_of_none
 from reconciler.errors import UserError
@@ -46,6 +55,7 @@ from reconciler.multicluster.placement_decision import decode_publishing
 from reconciler.rebalance.target import REBALANCER
 from reconciler.rebalance.view import dangling_in_rebalances
 from reconciler.schedule.capacity import protects
+from reconciler.staging.view import dangling_in_staged_deliveries
 
 TEMPLATES = (("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))
 LISTS = ("containers", "initContainers")
@@ -170,6 +180,12 @@ def check_references(
             unkept=partial(_unkept, world),
             clusters={key.name for kind in CLUSTERS for key in referable.by_kind.get(kind, ())},
             idle=idle,
+        ),
+        partial(
+            dangling_in_staged_deliveries,
+            strategies=STRATEGIES,
+            transports={one.transport for one in decode_delivery(settings_in(world)).destinations},
+            unstaged=DECISIONS.name,
         ),
         dangling_in_feedback,
         declared_twice,

@@ -17,7 +17,7 @@ from reconciler.cli.printing import suspender_sentences
 from reconciler.cli.progress import HISTORY, doing
 from reconciler.cli.tables import shown_body
 from reconciler.cli.world import by_whom, note_if_empty, open_revisions, placed_text
-from reconciler.core.message import RUNS
+from reconciler.core.dialects import RUNS
 from reconciler.errors import UsageError
 from reconciler.library.subject import Subject, subject_at
 from reconciler.manifests.columns import duration

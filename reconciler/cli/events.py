@@ -20,8 +20,7 @@ from reconciler.cli.printing import coming_at, coming_for, coming_lines, print_j
 from reconciler.cli.progress import HISTORY, doing
 from reconciler.cli.tables import print_table
 from reconciler.cli.world import note_if_empty, open_fleet
-from reconciler.core.dialects import KINDS
-from reconciler.core.message import RUNS
+from reconciler.core.dialects import KINDS, RUNS
 from reconciler.errors import UsageError
 from reconciler.library.fleet import FleetRepository
 from reconciler.library.subject import Subject, subject_at

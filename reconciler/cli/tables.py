@@ -34,6 +34,7 @@ from reconciler.model.text import printable
 from reconciler.multicluster.cluster_profile import COLUMNS as PROFILE_COLUMNS
 from reconciler.multicluster.placement_decision import COLUMNS as SLICE_COLUMNS
 from reconciler.rebalance.view import COLUMNS as REBALANCE_COLUMNS
+from reconciler.staging.view import COLUMNS as STAGED_COLUMNS
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.copies import DeliveredCopy, Elsewhere
@@ -194,7 +195,8 @@ def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     dialect = dialect_of(group)
     ours = {} if dialect is None else dialect.view().world.columns
     unknown: Columns = ((), (FILE,))
-    tables = {**WORKLOADS, **OURS, **REBALANCE_COLUMNS, **PROFILE_COLUMNS, **SLICE_COLUMNS, **ours}
+    own = {**REBALANCE_COLUMNS, **STAGED_COLUMNS, **PROFILE_COLUMNS, **SLICE_COLUMNS}
+    tables = {**WORKLOADS, **OURS, **own, **ours}
     narrow, more = tables.get((group, kind), unknown)
     return (*narrow, *more) if wide else narrow
 

@@ -19,7 +19,7 @@ from reconciler.cli.options import Output, check_outputs, here
 from reconciler.cli.printing import json_text
 from reconciler.cli.progress import doing, tracked
 from reconciler.cli.world import document_cache, nothing_in
-from reconciler.core.dialects import DIALECTS, KINDS, PLACED
+from reconciler.core.dialects import KINDS, PLACED, RUNS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.index import InputIndex, index_inputs
 from reconciler.core.inputs.last_known_good import last_known_good
@@ -40,7 +40,7 @@ from reconciler.shell.resources import is_bare, load_kubernetes, load_schemas
 from reconciler.shell.work.validators import file_validators
 from reconciler.version import __version__
 
-RECORDED = {*KINDS.removable, *(kind for api in DIALECTS for kind in api.approvable)}
+RECORDED = {*KINDS.removable, *RUNS}
 RECORDS = tuple(sorted(folder_of(*kind) for kind in RECORDED))
 """Folders of what became of the demands that people write."""
 

@@ -16,6 +16,7 @@ from reconciler.model.world import Manifest
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, CLUSTER_PROFILE_KIND
 from reconciler.multicluster.placement_decision import PLACEMENT_DECISION_KIND
 from reconciler.rebalance.target import REBALANCE_KINDS
+from reconciler.staging.staged_delivery import STAGED_DELIVERY, STAGED_DELIVERY_KIND
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 
@@ -23,6 +24,7 @@ _APIS = (
     CLUSTER_REPORT_KIND,
     LEDGER_KIND,
     *REBALANCE_KINDS,
+    STAGED_DELIVERY_KIND,
     *(kind for dialect in DIALECTS for kind in dialect.kinds),
     CLUSTER_PROFILE_KIND,
     PLACEMENT_DECISION_KIND,
@@ -45,6 +47,12 @@ PLACED = frozenset(kind for dialect in DIALECTS for kind in dialect.placed)
 
 ROOTS = frozenset(kind for dialect in DIALECTS for kind in dialect.roots)
 """Kinds beside these that placements hang on, such as policies."""
+
+STRATEGIES = tuple(one.strategy for one in DIALECTS if one.strategy is not None)
+"""The kinds of strategies, by name of which staged deliveries have their stages."""
+
+RUNS = frozenset((STAGED_DELIVERY, *(kind for one in DIALECTS for kind in one.approvable)))
+"""Kinds whose objects update clusters stage by stage; commits and previews tell their events."""
 
 SURROUNDINGS = (
     frozenset(kind.id for kind in API_KINDS if kind.read and not kind.removable) - PLACED - ROOTS

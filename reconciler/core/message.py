@@ -27,7 +27,7 @@ from reconciler.core.changes import (
     WaitingTarget,
     WriteFile,
 )
-from reconciler.core.dialects import DIALECTS, SURROUNDINGS, dialect_of
+from reconciler.core.dialects import RUNS, SURROUNDINGS, dialect_of
 from reconciler.manifests.identity import Identity, identify
 from reconciler.manifests.paths import DELIVERY, RECORD, folder_of, output_path
 from reconciler.manifests.text.reader import read
@@ -38,6 +38,7 @@ from reconciler.model.records import dataclass
 from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import RULES, Fault, World
 from reconciler.rebalance.target import TRIGGER, Reference
+from reconciler.staging.view import events_of
 
 FOR = "Reconciled-For"
 PARAGRAPH = "\n\n"
@@ -110,7 +111,6 @@ def _unquoted(text: str) -> str:
     return unquote(text, errors="surrogateescape")
 
 
-RUNS = frozenset(kind for dialect in DIALECTS for kind in dialect.approvable)
 FOLDERS = tuple(sorted(f"{folder_of(*kind)}/" for kind in RUNS))
 
 
@@ -148,13 +148,14 @@ def _progress(world: World, written: WriteFile) -> Iterator[RunProgress]:
     """Yield what became of the run whose status file is written."""
     body = read(written.content.encode(), written.path).documents[0].body
     found = identify(body, world.known)
-    dialect = dialect_of(found.group) if isinstance(found, Identity) else None
-    if dialect is None or not isinstance(found, Identity):
+    if not isinstance(found, Identity):
         return
     key = ObjectKey(found.group, found.kind, found.namespace, found.name)
     present = world.outputs.get(key)
     change = OutputChange(key=key, before={} if present is None else present.body, after=body)
-    for about, event in dialect.view().changes.events(change):
+    dialect = dialect_of(found.group)
+    told = events_of(change) if dialect is None else dialect.view().changes.events(change)
+    for about, event in told:
         yield RunProgress(about, event.message[:1].lower() + event.message[1:])
 
 

@@ -44,6 +44,7 @@ from reconciler.core.safety import (
     safety_body,
     safety_record,
 )
+from reconciler.core.staged_deliveries import StagingMemory, stage
 from reconciler.delivery.deliver import Delivered, deliver
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.dialects.contract import Dialect, DialectMemory
@@ -95,6 +96,7 @@ class Memo:
         rebalances: Which rebalancers and triggers rest.
         suspensions: Which objects are suspended until a moment.
         published: What was told in neutral kinds.
+        staging: What staged deliveries select.
         reports: The records of clusters that are reported.
         former: The same of the world in which people place as before, `None` while no edit is held.
     """
@@ -107,6 +109,7 @@ class Memo:
     former: "Memo | None" = None
     suspensions: EndingSuspensions = field(default_factory=EndingSuspensions)
     published: PublishMemory = field(default_factory=PublishMemory)
+    staging: StagingMemory = field(default_factory=StagingMemory)
     reports: AnswerCache[ObjectKey, Drawn] = field(default_factory=AnswerCache)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
@@ -115,6 +118,7 @@ class Memo:
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
         self.delivery, self.ledger, self.former = undelivered(), LedgerMemory(), None
         self.published, self.rebalances = PublishMemory(), RebalanceMemory()
+        self.staging = StagingMemory()
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""
@@ -211,14 +215,20 @@ def _pass(
         written |= published.written
         gone |= published.gone
         after = published.world
+    staged = stage(after, settings, memo.delivery.renderers, now, memo.staging)
+    if staged.world is not after:
+        written |= staged.written
+        gone |= staged.gone
+        after = staged.world
     delivered = deliver(world, after, settings, memo.delivery)
     records = report_records(world, memo.reports)
     safety = next_record(
         safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
     )
     braking = (*braked.faults, *kept.faults)
+    stages = (published, staged, delivered)
     faults = tuple(
-        sorted({*world.faults, *found.faults, *braking, *published.faults, *delivered.faults})
+        sorted({*world.faults, *found.faults, *braking, *(f for one in stages for f in one.faults)})
     )
     files = _delivered(world, delivered)
     report = faults_body(faults, world.held, kept.versions) if faults or world.held else None
@@ -236,8 +246,10 @@ def _pass(
         failed=failed_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
-        traces=tuple(sorted({*world.traces, *found.traces, *published.traces, *delivered.traces})),
-        recheck_at=earliest(found.until, paced.until),
+        traces=tuple(
+            sorted({*world.traces, *found.traces, *(t for s in stages for t in s.traces)})
+        ),
+        recheck_at=earliest(found.until, paced.until, staged.until),
         waits=tuple(sorted((*found.waits, *paced.waits))),
         explanations=found.explanations,
     )

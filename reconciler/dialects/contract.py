@@ -282,6 +282,8 @@ class Dialect:
         clusters: Returns how it speaks of clusters, `None` if no other API can tell it of its own.
         capacity: Returns how its decisions take room in clusters, `None` where they take none that
             is known.
+        strategy: The kind of its strategies whose stages any staged delivery may name, `None` if it
+            has none.
         past_blobs: Yields the git blobs of earlier versions of input files from which its decisions
             still put objects onto clusters, each with a path under which to read it.
     """
@@ -310,6 +312,7 @@ class Dialect:
     clusters: Callable[[], Language | None] = _none
     capacity: Callable[[], CapacityRules | None] = _none
     title: str = ""
+    strategy: Kind | None = None
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 
     @property

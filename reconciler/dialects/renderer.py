@@ -148,6 +148,23 @@ class Affected(NamedTuple):
     questions: Collection[Question] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedContent:
+    """An object that a change of content may reach stage by stage.
+
+    Attributes:
+        clusters: Those that it is placed on, the ones it leaves aside.
+        replicas: Where it has its replicas, which are no content, `None` if nobody knows.
+        content: Returns what of it is content.
+        rolled_out_by: The decision that rolls it out by itself, `None` if none does.
+    """
+
+    clusters: frozenset[ClusterName] = frozenset()
+    replicas: tuple[str, ...] | None = None
+    content: Callable[[], Body] = dict
+    rolled_out_by: ObjectKey | None = None
+
+
 class Renderer(Protocol):
     """What the decisions in one world put onto clusters."""
 
@@ -168,6 +185,9 @@ class Renderer(Protocol):
 
     def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
         """Return the decisions that may put an object onto clusters, sorted."""
+
+    def content(self, source: ObjectKey, /) -> PlacedContent | None:
+        """Return an object as staged deliveries see it, `None` where no decision places it."""
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return what is to outlive its removal by what is written now, and not by what was.

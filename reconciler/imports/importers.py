@@ -28,6 +28,7 @@ from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE
 from reconciler.rebalance.surge import STEP
+from reconciler.staging.staged_delivery import CONTENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +231,7 @@ def report_of(body: Body) -> Body:
     marks = {
         name: value
         for name, value in sorted(mapping(metadata, "annotations").items())
-        if name in (*MARK_NAMES, STEP)
+        if name in (*MARK_NAMES, CONTENT, STEP)
     }
     if marks:
         told["annotations"] = marks

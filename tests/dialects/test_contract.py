@@ -66,6 +66,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "resourcesnapshots.placement.kubernetes-fleet.io",
         "scheduletriggers.policy.karmada.io",
         "schedulingpolicysnapshots.placement.kubernetes-fleet.io",
+        "stageddeliveries.reconciler.dev",
         "stagedupdateruns.placement.kubernetes-fleet.io",
         "workloadrebalancers.apps.karmada.io",
     ]

@@ -116,6 +116,9 @@ NO_EXAMPLE = {
     "restore-commit": "a commit, which an example has not",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",
+    "staged-by-itself": "what a pass has selected before",
+    "staged-held": "a change, not a state",
+    "staged-stopped": "a change, not a state",
     "unreachable-braked": "a change, not a state",
     "update-immutable": "a change, not a state",
 }
@@ -143,6 +146,7 @@ CHECKED = (
     "manifests",
     "multicluster",
     "rebalance",
+    "staging",
 )
 
 

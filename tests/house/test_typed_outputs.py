@@ -97,6 +97,7 @@ KARMADA = Owned(
         ("dialects/karmada/view/tree.py", "applied"): "what is shown",
         ("dialects/karmada/view/tree.py", "health"): "what is shown",
         ("shell/observation/kube_access.py", "clusters"): "a kubeconfig",
+        ("staging/staged_delivery.py", "clusters"): "a staged delivery",
         ("shell/observation/kube_api.py", "resource"): "discovery",
     },
 )
@@ -151,6 +152,8 @@ KUBEFLEET = Owned(
         ("rebalance/rebalancer_files.py", "state"): "a rebalancer",
         ("rebalance/view.py", "policy"): "a rebalancer",
         ("shell/git/checkout/moves.py", "blob"): "what git prints",
+        ("staging/staged_delivery.py", "blob"): "a staged delivery",
+        ("staging/staged_delivery.py", "state"): "a staged delivery",
         ("shell/git/objects.py", "blob"): "what git prints",
         ("shell/reports/metrics.py", "state"): "a label of a series",
     },

@@ -30,6 +30,7 @@ from reconciler.model.world import Fault, HeldFile, Manifest, World
 from reconciler.rebalance.rebalancer_files import WorkloadResult, decode_record
 from reconciler.rebalance.schedule_trigger import decode_trigger_status
 from reconciler.rebalance.target import REBALANCE_KINDS
+from reconciler.staging.view import waiting_in
 
 WELL = ("True", DECLARED)
 SILENT = "Unknown"
@@ -281,7 +282,14 @@ def status_of(
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
         copies=count_copies(world, now, counted),
-        waiting=tuple(sorted(one for api in DIALECTS for one in api.view().world.waiting(world))),
+        waiting=tuple(
+            sorted(
+                (
+                    *(one for api in DIALECTS for one in api.view().world.waiting(world)),
+                    *waiting_in(world),
+                )
+            )
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from reconciler.audit.fleet.placed import owner_of
 from reconciler.audit.history.revisions import Commit, FileChange, pass_of
 from reconciler.core.changes import Outcome
-from reconciler.core.dialects import DIALECTS, KINDS, PLACED, dialect_of
+from reconciler.core.dialects import DIALECTS, KINDS, PLACED, RUNS, dialect_of
 from reconciler.manifests.identity import Identity, identify
 from reconciler.manifests.paths import folder_of
 from reconciler.manifests.text.canonical import read_canonical
@@ -23,6 +23,8 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.records import dataclass
 from reconciler.rebalance import view as rebalance_events
 from reconciler.rebalance.target import REBALANCER, TRIGGER
+from reconciler.staging import view as staged_events
+from reconciler.staging.staged_delivery import STAGED_DELIVERY
 
 EDITED = "OutputEdited"
 
@@ -65,6 +67,8 @@ def happened(
     change = OutputChange(key=key, before=before or {}, after=after, beside=beside, evicted=evicted)
     if (key.group, key.kind) in (REBALANCER, TRIGGER):
         yield from rebalance_events.events_of(change)
+    elif (key.group, key.kind) == STAGED_DELIVERY:
+        yield from staged_events.events_of(change)
     elif (dialect := dialect_of(key.group)) is not None:
         yield from dialect.view().changes.events(change)
 
@@ -100,7 +104,7 @@ FOLDERS = frozenset(
         *KINDS.removable,
         *PLACED,
         *(part for one in DIALECTS for part in one.parts.values()),
-        *(kind for one in DIALECTS for kind in one.approvable),
+        *RUNS,
     )
 )
 """Where the outputs stand that events are told from."""

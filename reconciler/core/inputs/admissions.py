@@ -1,6 +1,7 @@
 """What the webhooks of each API would refuse; checking a file needs no scheduler."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.freeze import refuse_configuration
@@ -17,6 +18,7 @@ from reconciler.multicluster.cluster_profile import (
 )
 from reconciler.multicluster.placement_decision import refuse_publishing
 from reconciler.rebalance.admission import rebalance_admissions
+from reconciler.staging.staged_delivery import STAGED_DELIVERY, refuse_staged_delivery
 
 
 def _refuse_configuration(body: Body) -> tuple[Violation, ...]:
@@ -40,6 +42,7 @@ ADMISSIONS: Mapping[Kind, Admission] = {
     **rebalance_admissions(KINDS),
     CONFIGURATION: _refuse_configuration,
     CLUSTER_PROFILE: refuse_profile,
+    STAGED_DELIVERY: partial(refuse_staged_delivery, KINDS.groups),
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
 """By kind."""

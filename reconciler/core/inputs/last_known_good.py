@@ -40,6 +40,7 @@ from reconciler.model.remembered import patched
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.text import enumerated
 from reconciler.model.world import Fault, FormerVersion, HeldFile, Manifest, World
+from reconciler.staging.staged_delivery import past_contents
 
 FILE_LINK = "file-link"
 FILE_UNRECOGNIZED = "file-unrecognized"
@@ -477,10 +478,10 @@ def with_past(world: World, scopes: Mapping[Kind, bool], read: Read) -> World:
         read: Reads a version of a file.
     """
     past: dict[str, tuple[Manifest, ...]] = {}
-    for dialect in DIALECTS:
-        if not any(map(world.outputs_of_kind, dialect.written)):
-            continue  # its answer need not be loaded
-        for blob, path in dialect.past_blobs(world):
+    # The answer of an API that has no outputs need not be loaded.
+    asked = [one for one in DIALECTS if any(map(world.outputs_of_kind, one.written))]
+    for blobs in (*(dialect.past_blobs(world) for dialect in asked), past_contents(world)):
+        for blob, path in blobs:
             found = None if blob in past else read(path, blob)
             if found is not None:
                 past[blob] = tuple(

@@ -154,6 +154,7 @@ KUBEFLEET = Dialect(
     statement=late_value("reconciler.dialects.kubefleet.reads", "STATEMENT"),
     importer=late_value("reconciler.dialects.kubefleet.hub_import", "IMPORTER"),
     renderers=late("reconciler.dialects.kubefleet.workgenerator.renderer", "KubeFleetRenderers"),
+    strategy=(PLACEMENT_GROUP, "ClusterStagedUpdateStrategy"),
     past_blobs=late("reconciler.dialects.kubefleet.workgenerator.content", "past_blobs"),
     clusters=late_value("reconciler.dialects.kubefleet.projection", "CLUSTERS"),
     capacity=late_value("reconciler.dialects.kubefleet.plan", "CAPACITY"),

@@ -53,6 +53,9 @@ class Cargoes:
         """Return the berths of a cargo."""
         return tuple(one for one in self.owners() if self._cargo(one) == source)
 
+    def content(self, source: ObjectKey, /) -> None:
+        """Return none: cargo goes at once."""
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return none: nothing asks to outlive its removal."""
         return {}

@@ -8,7 +8,7 @@ object to where others mean it; then the object depends on all of them.
 In a direct purge a workload leaves a cluster at once: its old copy goes before a new one comes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -58,10 +58,18 @@ from reconciler.dialects.karmada.quotas import assigned, render_quota
 from reconciler.dialects.karmada.scheduler.plugins import refused_before
 from reconciler.dialects.reads import FLEET, NAMES, Question, Reads
 from reconciler.dialects.reads import cluster_named as named
-from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
+from reconciler.dialects.renderer import (
+    Affected,
+    ClusterWork,
+    NotRendered,
+    PlacedContent,
+    Reach,
+    Rendered,
+)
 from reconciler.errors import UserError
+from reconciler.manifests.admission import without_ours
 from reconciler.model.body import Body
-from reconciler.model.fields import at, bodies, mapping, text
+from reconciler.model.fields import at, bodies, mapping, text, without
 from reconciler.model.identity import ClusterName, ObjectKey, group_of, uid_of
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import NAMESPACE_NAME
@@ -70,6 +78,13 @@ from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
+from reconciler.staging.staged_delivery import (
+    STAGED_DELIVERY,
+    ContentVersion,
+    StagedRecord,
+    StagedVersions,
+    staged_versions,
+)
 
 NAMESPACE: Kind = ("", "Namespace")
 LEFT_WHOLE = (
@@ -83,6 +98,8 @@ LEFT_WHOLE = (
 class KarmadaRenderer:
     """The bindings, Namespaces and quotas of one world, and what rendering asks beside them.
 
+    `staged` returns who has which versions of what.
+
     `used` are the namespaces that bindings are in where clusters are those of other APIs, `None`
     where they are Karmada's own.
     """
@@ -94,6 +111,7 @@ class KarmadaRenderer:
     quotas: Mapping[ObjectKey, Quota]
     refuses: bool
     copies: Callable[[], CopyReports]
+    staged: Callable[[], StagedVersions]
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return the bindings, the Namespaces that go to every cluster, and the quotas."""
@@ -137,6 +155,18 @@ class KarmadaRenderer:
         keys = {binding_key(source), *((source,) if source[:2] == NAMESPACE else ())}
         keys |= {key for key, quota in self.quotas.items() if quota.copy == source}
         return sorted(keys)
+
+    def content(self, source: ObjectKey, /) -> PlacedContent | None:
+        """Return the workload of a binding but for its replicas, on the clusters of the binding."""
+        output, template = self.world.outputs.get(binding_key(source)), self.world.find(source)
+        if output is None or template is None:
+            return None
+        path = replicas_path(template.body, self.rendering.custom_kinds)
+        return PlacedContent(
+            clusters=frozenset(one.name for one in merged_targets(decode_spec(output.body))),
+            replicas=path,
+            content=partial(_content, template.body, path),
+        )
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return the workload of a binding whose policy asks by now that its copies outlive it."""
@@ -222,10 +252,43 @@ class KarmadaRenderer:
             policy=self._policy(output),
         )
         stored = _as_stored(template, spec.resource.uid, _generation(template, marks))
-        works = render_binding(binding, targets, stored, self.rendering)
+        works: Iterable[ClusterWork | NotRendered]
+        record = self.staged().get(key)
+        if record is None:
+            works = render_binding(binding, targets, stored, self.rendering)
+        else:
+            works = self._in_versions(binding, targets, template, record)
         rendered = _rendered(template.origin.path, works, kept, placed, warnings)
         rendered = replace(rendered, leaving=tuple(self._leaving(binding, stored, kept)))
         return held_back(spec, targets, rendered, self.copies), template
+
+    def _in_versions(
+        self,
+        binding: RenderedBinding,
+        targets: Sequence[TargetCluster],
+        template: Manifest,
+        record: StagedRecord,
+    ) -> Iterator[ClusterWork | NotRendered]:
+        """Yield what each cluster gets of the version that it is to have, with its share of now."""
+        key = template.key
+        versions = {target.name: record.version_on(key, target.name) for target in targets}
+        rendered: dict[ContentVersion, dict[ClusterName, ClusterWork | NotRendered]] = {}
+        for version in dict.fromkeys(versions.values()):
+            source: Manifest | None = template
+            if version.digest != record.objects[key].version.digest:
+                past = self.world.past.get(version.blob, ())
+                source = next((one for one in past if one.key == key), None)
+            if source is None:
+                why = f"what it has, of {version.path}, cannot be read any more"
+                rendered[version] = {one.name: NotRendered(one.name, why) for one in targets}
+                continue
+            marks = binding.marks
+            stored = _as_stored(source, binding.spec.resource.uid, _generation(source, marks))
+            own = replace(binding, version=version.digest)
+            works = render_binding(own, targets, stored, self.rendering)
+            rendered[version] = {one.cluster: one for one in works}
+        for target in targets:
+            yield rendered[versions[target.name]][target.name]
 
     def _leaving(
         self, binding: RenderedBinding, stored: Body, kept: frozenset[ClusterName]
@@ -283,6 +346,12 @@ def _rendered(
     )
 
 
+def _content(template: Body, replicas: Sequence[str] | None) -> Body:
+    """Return what of a workload is its content: all but replicas, status and marks of ours."""
+    content = without(without_ours(template), ("status",))
+    return content if replicas is None else without(content, replicas)
+
+
 def _generation(template: Manifest, marks: HubMarks) -> int:
     """Return the generation that a workload had on its hub, 0 once it is another one.
 
@@ -317,6 +386,7 @@ class KarmadaRenderers:
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     copies: CopyTable = field(default_factory=CopyTable)
     overrides: AnswerCache[None, OverridePolicies] = field(default_factory=AnswerCache)
+    staged: AnswerCache[None, StagedVersions] = field(default_factory=AnswerCache)
 
     def of(self, world: World, settings: Settings, /) -> KarmadaRenderer:
         """Return the renderer of a world."""
@@ -341,6 +411,7 @@ class KarmadaRenderers:
             used=_namespaces(world) if CLUSTER in world.projected else None,
             quotas={one.key: decode_quota(one) for one in world.of_kind(*QUOTA)},
             copies=partial(self.copies.follow, world),
+            staged=partial(self._staged, world),
             refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
         )
 
@@ -353,7 +424,17 @@ class KarmadaRenderers:
         for key in outputs:
             if key[:2] in BINDINGS:
                 keys |= {key, ObjectKey(*NAMESPACE, "", key.namespace)}
+            if key[:2] == STAGED_DELIVERY:
+                records = (one for one in (before.outputs.get(key), now.outputs.get(key)) if one)
+                keys |= {binding_key(source) for source in staged_versions(records)}
+        if before.past is not now.past:
+            keys |= {binding_key(source) for source in self._staged(now)}
         return Affected(keys, tuple(changed(before, now)))
+
+    def _staged(self, world: World) -> StagedVersions:
+        """Return who has the versions of which object."""
+        records = world.outputs_of_kind(STAGED_DELIVERY)
+        return self.staged.recall(None, (records,), partial(staged_versions, records))
 
     def _members(self, clusters: Iterable[Manifest], settings: Settings) -> Members:
         """Return the fleet."""

@@ -50,6 +50,7 @@ from reconciler.model.remembered import Same
 from reconciler.model.text import built_name
 from reconciler.rebalance.surge import STEP
 from reconciler.schedule.apportion import fnv1a_32
+from reconciler.staging.staged_delivery import CONTENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,7 @@ class RenderedBinding:
         claim: Labels and annotations of the policy that claims it.
         marks: What it keeps of a hub.
         policy: The policy that claims it, as it is written, `None` if there is none.
+        version: The version of its workload, `""` where nobody stages that.
     """
 
     namespace: str
@@ -98,6 +100,7 @@ class RenderedBinding:
     claim: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     marks: HubMarks = NO_MARKS
     policy: Body | None = None
+    version: str = ""
 
 
 def render_binding(
@@ -210,7 +213,8 @@ class _Contents:
     def _content(self, overridden: Overridden, step: str) -> "_Content":
         """Return what clusters with these overrides get, but for what names the cluster.
 
-        The step comes after the marks of ours that a workload may have itself have been left out.
+        Step and version come after the marks of ours have been left out that a workload may have
+        itself.
         """
         binding = self.binding
         labels, named = binding_marks(binding.namespace, binding.name, binding.permanent_id)
@@ -220,7 +224,9 @@ class _Contents:
         work = work_of(overridden.manifest, labels, {**named, **applied_annotations(overridden)})
         work = {**work, "spec": self._dispatch or {}}
         asked = asked_of_copies(overridden.manifest, binding.spec, binding.policy)
-        manifest = claimed(pruned(manifest), {}, {STEP: step} if step else {})
+        told = {STEP: step} if step else {}
+        told |= {CONTENT: binding.version} if binding.version else {}
+        manifest = claimed(pruned(manifest), {}, told)
         return _Content(with_managed_lists(manifest), work, name_of(overridden.manifest), asked)
 
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.binding import OVERRIDES
 from reconciler.errors import UserError
-from reconciler.manifests.durations import decode_duration, format_duration
+from reconciler.manifests.durations import format_duration
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.labels import LabelSelector, decode_label_selector, labels_of
+from reconciler.model.labels import labels_of
 from reconciler.model.moments import is_moment
 from reconciler.model.records import dataclass
+from reconciler.staging.strategy import APPROVAL, TASKS, decode_task
 
 INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
 DELETE_STAGE = "kubernetes-fleet.io/deleteStage"
@@ -318,77 +319,7 @@ def new_request(name: str, run: str, stage: str, task: str) -> ApprovalRequest:
     return ApprovalRequest(name=name, run=run, stage=stage, labels=labels)
 
 
-APPROVAL = "Approval"
-TIMED_WAIT = "TimedWait"
-TASKS = ("beforeStageTasks", "afterStageTasks")
 DEFAULT_CONCURRENCY = 1
-
-
-@dataclass(frozen=True, slots=True)
-class StageTask:
-    """What is waited for before or after a stage.
-
-    Attributes:
-        type: Approval or TimedWait.
-        wait: How long, in nanoseconds, `None` if it does not say so.
-    """
-
-    type: str
-    wait: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """Clusters that are updated together.
-
-    Attributes:
-        name: Name.
-        selector: Which clusters, by their labels; `None` selects none.
-        sorting_label: Label whose number says in which order, `None` for that of names.
-        concurrency: How many at once, a number or a percentage, `None` if it does not say so.
-        before: What is waited for before the first cluster.
-        after: What is waited for after the last one.
-    """
-
-    name: str
-    selector: LabelSelector | None
-    sorting_label: str | None
-    concurrency: int | str | None
-    before: tuple[StageTask, ...]
-    after: tuple[StageTask, ...]
-
-
-def decode_stages(spec: Body) -> tuple[Stage, ...]:
-    """Return the stages of a strategy, in order.
-
-    Args:
-        spec: Its spec, or what a run recorded of it.
-
-    Raises:
-        UserError: A field has the wrong type.
-
-    Source: kubefleet@e160c1c apis/placement/v1beta1/stageupdate_types.go `UpdateStrategySpec`.
-    """
-    return tuple(map(_stage, fields.bodies(spec, "stages")))
-
-
-def _stage(body: Body) -> Stage:
-    selector = fields.mapping_or_none(body, "labelSelector")
-    label, most = body.get("sortingLabelKey"), body.get("maxConcurrency")
-    before, after = (tuple(map(_task, fields.bodies(body, name))) for name in TASKS)
-    return Stage(
-        name=fields.text(body, "name"),
-        selector=None if selector is None else decode_label_selector(selector),
-        sorting_label=None if label is None else fields.as_text(label, "sortingLabelKey"),
-        concurrency=most if isinstance(most, int | str) else None,
-        before=before,
-        after=after,
-    )
-
-
-def _task(body: Body) -> StageTask:
-    wait = body.get("waitTime")
-    return StageTask(fields.text(body, "type"), None if wait is None else decode_duration(wait))
 
 
 def with_defaults(spec: Body) -> Body:
@@ -422,7 +353,7 @@ def _recorded_stage(stage: Body) -> Body:
 
 
 def _recorded_task(task: Body) -> Mapping[str, object]:
-    decoded = _task(task)
+    decoded = decode_task(task)
     if decoded.type == APPROVAL or decoded.wait is None:
         return {"type": decoded.type}
     return {"type": decoded.type, "waitTime": format_duration(decoded.wait)}

@@ -35,7 +35,6 @@ from reconciler.dialects.kubefleet.api.updates import (
     StageStatus,
     UpdateRun,
     decode_run,
-    decode_stages,
     encode_run_status,
     encode_spec,
     new_request,
@@ -83,6 +82,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.moments import stamp
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import Fault, Manifest, World
+from reconciler.staging.strategy import decode_stages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

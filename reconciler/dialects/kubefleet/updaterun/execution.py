@@ -14,15 +14,11 @@ from reconciler.dialects.kubefleet.api.names import BOUND, as_integer
 from reconciler.dialects.kubefleet.api.updates import (
     ACCEPTED,
     AFTER,
-    APPROVAL,
     BEFORE,
     RUN,
-    TIMED_WAIT,
     ClusterUpdate,
     StageStatus,
-    StageTask,
     TaskStatus,
-    decode_stages,
     new_request,
 )
 from reconciler.dialects.kubefleet.api.updates import APPROVED_CONDITION as APPROVED
@@ -80,6 +76,7 @@ from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, parse_moment, second_after, span
 from reconciler.model.records import dataclass, field
+from reconciler.staging.strategy import APPROVAL, TIMED_WAIT, StageTask, decode_stages
 
 
 @dataclass(slots=True, eq=False)

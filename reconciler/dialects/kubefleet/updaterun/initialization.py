@@ -23,15 +23,10 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.api.placement import EXTERNAL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.snapshots import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.api.updates import (
-    APPROVAL,
     DELETE_STAGE,
-    TIMED_WAIT,
     ClusterUpdate,
-    Stage,
     StageStatus,
-    StageTask,
     TaskStatus,
-    decode_stages,
     recorded_strategy,
 )
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import Snapshot, decode_snapshot
@@ -56,6 +51,7 @@ from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import matches, refusal_of
 from reconciler.model.records import dataclass, replace
+from reconciler.staging.strategy import APPROVAL, TIMED_WAIT, Stage, StageTask, decode_stages
 
 ANY_NUMBER = -1
 

@@ -72,6 +72,7 @@ from reconciler.dialects.renderer import (
     Affected,
     ClusterWork,
     NotRendered,
+    PlacedContent,
     Reach,
     Rendered,
     fill_work,
@@ -185,6 +186,11 @@ class KubeFleetRenderer:
         along = (source,) if source in self.along else ()
         own = (key for key in self.owners() if key not in self.along)
         return sorted({*along, *(key for key in own if source in self._content(key).sources())})
+
+    def content(self, source: ObjectKey, /) -> PlacedContent | None:
+        """Return the placement that rolls an object out, `None` if there is none."""
+        placement = next(iter(self.bringers(source)), None)
+        return None if placement is None else PlacedContent(rolled_out_by=placement)
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
         """Return none: what outlives a placement gets its marks once the placement is gone."""

@@ -139,6 +139,9 @@ class OcmRenderer:
             if any(source in sources for sources in templates.values()):
                 yield manifest.key
 
+    def content(self, source: ObjectKey, /) -> None:
+        """Return none: what a set brings stands in the set."""
+
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return what the present template orphans on clusters that had another one."""
         output, manifest = self.world.outputs.get(owner), self.world.inputs.get(owner)

@@ -1,0 +1,371 @@
+"""Staged deliveries in a pass: what they select, what that is now, and how far their runs are.
+
+Like what is published this follows the decisions, once the brakes have spoken, and moves none of
+them: where an object is, and with how many replicas, is decided before. Delivery reads the records
+that this leaves, and gives each cluster the version that they say.
+
+An object has one staged delivery: the one that has it already, or the first by name. An API whose
+decisions have stages of their own says so, and is left alone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+
+from reconciler.core.dialects import DIALECTS, STRATEGIES
+from reconciler.core.rounds import world_after
+from reconciler.dialects.inventory import CopyReports, CopyTable
+from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
+from reconciler.dialects.renderer import PlacedContent, Renderer, Renderers
+from reconciler.manifests.admission import admit
+from reconciler.model.body import Body, keep_present
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.labels import labels_of
+from reconciler.model.moments import earliest, format_moment
+from reconciler.model.records import dataclass, field
+from reconciler.model.remembered import AnswerCache
+from reconciler.model.settings import Settings
+from reconciler.model.text import enumerated, short_id
+from reconciler.model.world import Fault, Manifest, Trace, World
+from reconciler.staging.content_run import PresentObject, StagingView, advance, outlasting
+from reconciler.staging.staged_delivery import (
+    API_VERSION,
+    STAGED_DELIVERY,
+    ContentVersion,
+    RunState,
+    StagedDelivery,
+    StagedRecord,
+    content_digest,
+    decode_staged_delivery,
+    encode_staged_record,
+    readable_staged_record,
+)
+from reconciler.staging.strategy import Stage, decode_stages
+
+NAMED = 3  # objects and clusters that are named in a fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """The world with the records of staged deliveries in it, and what is to be told.
+
+    `written` are outputs that get another body, `gone` those that go. `until` is when time alone
+    could change something, `None` if never.
+    """
+
+    world: World
+    written: Mapping[ObjectKey, Body] = field(default_factory=dict)
+    gone: frozenset[ObjectKey] = frozenset()
+    faults: tuple[Fault, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    until: datetime | None = None
+
+
+@dataclass(slots=True, eq=False)
+class StagingMemory:
+    """What earlier passes found out; no answer depends on it.
+
+    Attributes:
+        selected: What a staged delivery selects, kind by kind.
+        contents: The digest of what is content of an object.
+        copies: The reports of the world that was asked about last.
+    """
+
+    selected: AnswerCache[tuple[ObjectKey, Kind], tuple[Manifest, ...]] = field(
+        default_factory=AnswerCache
+    )
+    contents: AnswerCache[ObjectKey, str] = field(default_factory=AnswerCache)
+    copies: CopyTable = field(default_factory=CopyTable)
+
+    def forget(self) -> None:
+        """Drop what is of no use any more."""
+        self.selected.forget()
+        self.contents.forget()
+
+
+def stage(
+    after: World,
+    settings: Settings,
+    renderers: Mapping[str, Renderers],
+    now: datetime,
+    memory: StagingMemory,
+) -> Staged:
+    """Return how far all staged deliveries are.
+
+    Args:
+        after: The world as the pass leaves it, but for this.
+        settings: Of the repository.
+        renderers: What says of each API which content its decisions put where.
+        now: Moment of the pass.
+        memory: What earlier passes found out.
+    """
+    manifests = after.of_kind(*STAGED_DELIVERY)
+    records = after.outputs_of_kind(STAGED_DELIVERY)
+    if not manifests and not records:
+        return Staged(world=after)
+    rendered = [one.of(after, settings) for _, one in sorted(renderers.items())]
+    staging = _Staging(after, rendered, memory.copies.follow(after), now, memory)
+    staging.select(manifests)
+    for manifest in manifests:
+        staging.put(manifest)
+    for record in records:
+        if record.key not in after.inputs:
+            staging.leave(record)
+    memory.forget()
+    world = world_after(after, staging.written, staging.gone, ())
+    return Staged(
+        world=world,
+        written=staging.written,
+        gone=frozenset(staging.gone),
+        faults=tuple(staging.faults),
+        traces=traces_of(staging.failed),
+        until=staging.until,
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Staging:
+    """What one pass makes of staged deliveries, so far."""
+
+    world: World
+    renderers: Sequence[Renderer]
+    copies: CopyReports
+    now: datetime
+    memory: StagingMemory
+    written: dict[ObjectKey, Body] = field(default_factory=dict)
+    gone: set[ObjectKey] = field(default_factory=set)
+    faults: list[Fault] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    until: datetime | None = None
+    _selected: dict[ObjectKey, dict[ObjectKey, Manifest]] = field(default_factory=dict)
+
+    def select(self, manifests: Iterable[Manifest]) -> None:
+        """Find out what each staged delivery selects."""
+        for manifest in manifests:
+            chosen = attempt(partial(self._chosen, manifest), partial(place_of, manifest))
+            if isinstance(chosen, Failed):
+                self._fail(chosen)
+            else:
+                self._selected[manifest.key] = {one.key: one for one in chosen}
+
+    def put(self, manifest: Manifest) -> None:
+        """Take one staged delivery as far as it goes; one that fails keeps its record."""
+        if manifest.key in self._selected:
+            found = attempt(partial(self._advance, manifest), partial(place_of, manifest))
+            if isinstance(found, Failed):
+                self._fail(found)
+
+    def leave(self, output: Manifest) -> None:
+        """Keep of a record that nobody wants what its clusters have, while they differ."""
+        record = readable_staged_record(output.body)
+        objects = outlasting(record, self._present(record.objects))
+        if not objects:
+            self.gone.add(output.key)
+            return
+        status = encode_staged_record(StagedRecord(run=record.run, objects=objects))
+        self._write(output.key, {**output.body, "status": status})
+        why = f"the {STAGED_DELIVERY[1]} {output.key.name} was deleted"
+        place = output.origin.path
+        self.faults.append(_held(place, output.key, StagedRecord(objects=objects), why))
+
+    def _fail(self, failed: Failed) -> None:
+        self.failed.append(failed)
+        self.faults.append(failed.fault)
+
+    def _write(self, key: ObjectKey, body: Body) -> None:
+        present = self.world.outputs.get(key)
+        kept = keep_present(body, None if present is None else present.body)
+        if present is None or kept is not present.body:
+            self.written[key] = kept
+
+    def _chosen(self, manifest: Manifest) -> list[Manifest]:
+        """Return what a staged delivery selects of what people wrote, kinds of the APIs aside."""
+        selector = decode_staged_delivery(manifest.body).selector
+        world, found = self.world, list[Manifest]()
+        for kind, manifests in world.kinds.of(world.inputs).items():
+            if kind[0] in world.known.groups:
+                continue
+            found += self.memory.selected.recall(
+                (manifest.key, kind),
+                (manifest.body, manifests),
+                lambda listed=manifests: tuple(one for one in listed if selector.selects(one)),  # type: ignore[misc]  # bound now
+            )
+        return found
+
+    def _advance(self, manifest: Manifest) -> None:
+        key, spec = manifest.key, mapping(manifest.body, "spec")
+        output = self.world.outputs.get(key)
+        own = None if output is None else mapping(output.body, "metadata")
+        record = StagedRecord() if output is None else readable_staged_record(output.body)
+        # An order is about what it was given for, and makes no other generation of it.
+        asked = {name: value for name, value in spec.items() if name != "orders"}
+        admitted, metadata = admit(key, asked, own, self.now)
+        staged = self._present(self._own(manifest))
+        left = self._present(record.objects.keys() - staged.keys())
+        view = self._view(manifest, admitted.generation, metadata, staged, left)
+        progress = advance(record, view)
+        body = {
+            "apiVersion": API_VERSION,
+            "kind": key.kind,
+            "metadata": metadata,
+            "status": encode_staged_record(progress.record),
+        }
+        self._write(key, body)
+        self.until = earliest(self.until, progress.until)
+        self._tell(manifest, progress.record, progress.refused)
+
+    def _view(
+        self,
+        manifest: Manifest,
+        generation: int,
+        metadata: Body,
+        staged: Mapping[ObjectKey, PresentObject],
+        left: Mapping[ObjectKey, PresentObject],
+    ) -> StagingView:
+        asked = decode_staged_delivery(manifest.body)
+        return StagingView(
+            asked=asked,
+            generation=generation,
+            # The uid alone would be that of another one of this name, before or after it.
+            uid=f"{text(metadata, 'uid')} {text(metadata, 'creationTimestamp')}",
+            staged=staged,
+            left=left,
+            stages=self._stages(manifest, asked),
+            labels=self._labels(),
+            report=self.copies.of,
+            is_readable=self._is_readable,
+            now=self.now,
+        )
+
+    def _own(self, manifest: Manifest) -> Iterator[ObjectKey]:
+        """Yield what a staged delivery selects and may stage; the rest is a fault of it."""
+        taken: dict[tuple[str, str], list[ObjectKey]] = {}
+        for key in sorted(self._selected[manifest.key]):
+            owner, rolled_out = self._owner(key), self._rolled_out(key)
+            if rolled_out is not None:
+                refusal = "staged-by-itself", f"the {rolled_out.plain} rolls it out by itself"
+                taken.setdefault(refusal, []).append(key)
+            elif owner != manifest.key:
+                refusal = "staged-twice", f"the {owner.plain} stages it already"
+                taken.setdefault(refusal, []).append(key)
+            else:
+                yield key
+        for (rule, why), keys in sorted(taken.items()):
+            named = enumerated((one.plain for one in keys), NAMED)
+            expected = "a selector that leaves it out"
+            self._fault(manifest, rule, f"{named}: {why}", expected, "/spec/selector")
+
+    def _rolled_out(self, key: ObjectKey) -> ObjectKey | None:
+        """Return the decision that rolls an object out by itself, `None` if none does."""
+        found = (one.content(key) for one in self.renderers)
+        return next((one.rolled_out_by for one in found if one and one.rolled_out_by), None)
+
+    def _owner(self, key: ObjectKey) -> ObjectKey:
+        """Return who stages an object of those that select it: who has it, or the first one."""
+        selecting = [who for who, keys in sorted(self._selected.items()) if key in keys]
+        for who in selecting:
+            output = self.world.outputs.get(who)
+            known = {} if output is None else readable_staged_record(output.body).objects
+            if key in known and not known[key].left:
+                return who
+        return selecting[0]
+
+    def _present(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, PresentObject]:
+        """Return those of some objects that an API would stage, as they are."""
+        found = ((key, self._content(key)) for key in keys)
+        return {key: one for key, one in found if one is not None}
+
+    def _content(self, key: ObjectKey) -> PresentObject | None:
+        manifest = self.world.inputs.get(key)
+        content = None if manifest is None else self._placed(key)
+        if manifest is None or content is None:
+            return None
+        digest = self.memory.contents.recall(
+            key, (manifest.body, content.replicas), lambda: content_digest(content.content())
+        )
+        path = manifest.origin.path
+        version = ContentVersion(path, self.world.blobs.get(path, ""), digest, self.world.revision)
+        return PresentObject(version=version, clusters=content.clusters)
+
+    def _placed(self, key: ObjectKey) -> PlacedContent | None:
+        """Return the content of an object, and where it is, by the API that stages it."""
+        found = (renderer.content(key) for renderer in self.renderers)
+        return next((one for one in found if one and one.rolled_out_by is None), None)
+
+    def _stages(self, manifest: Manifest, asked: StagedDelivery) -> tuple[Stage, ...]:
+        keys = (ObjectKey(*kind, "", asked.strategy) for kind in STRATEGIES)
+        strategy = next(filter(None, map(self.world.inputs.get, keys)), None)
+        if strategy is None:
+            message = f"there is no {STRATEGIES[0][1]} {asked.strategy}, so no cluster is updated"
+            expected = f"the name of a {STRATEGIES[0][1]}"
+            self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
+            return ()
+        return decode_stages(mapping(strategy.body, "spec"))
+
+    def _labels(self) -> Mapping[ClusterName, Mapping[str, str]]:
+        """Return the labels of every cluster; of one that several APIs have, those of the first."""
+        found: dict[ClusterName, Mapping[str, str]] = {}
+        for dialect in DIALECTS:
+            for one in self.world.of_kind(*dialect.cluster):
+                found.setdefault(ClusterName(one.key.name), labels_of(one.body))
+        return found
+
+    def _is_readable(self, version: ContentVersion) -> bool:
+        """Return whether the file of a version can be read: it is the one of now, or was found."""
+        now = self.world.blobs.get(version.path) == version.blob
+        return now or version.blob in self.world.past
+
+    def _tell(
+        self, manifest: Manifest, record: StagedRecord, refused: Sequence[tuple[int, str]]
+    ) -> None:
+        """Tell what a person must do about a run, or might have forgotten."""
+        run = record.run
+        for position, why in refused:
+            message = f"this order has no effect: {why}"
+            expected = f"an order of the run {'' if run is None else run.id} as it is"
+            self._fault(manifest, "staged-order", message, expected, f"/spec/orders/{position}")
+        if run is not None and run.state is RunState.STOPPED:
+            message = f"the run {run.id} is stopped: {run.reason}"
+            expected = "an order that resumes it or rolls it back, or another change of content"
+            self._fault(manifest, "staged-stopped", message, expected)
+        place = manifest.origin.path
+        if run is not None and run.state is RunState.ROLLED_BACK:
+            since = "" if run.ended_at is None else f" since {format_moment(run.ended_at)}"
+            why = f"the run {run.id} is rolled back{since}"
+            self.faults.append(_held(place, manifest.key, record, why))
+        elif any(one.left for one in record.objects.values()):
+            left = {key: one for key, one in record.objects.items() if one.left}
+            kept = StagedRecord(objects=left)
+            self.faults.append(_held(place, manifest.key, kept, "they are not selected any more"))
+
+    def _fault(
+        self, manifest: Manifest, rule: str, message: str, expected: str, pointer: str = ""
+    ) -> None:
+        self.faults.append(
+            Fault.of_file(
+                manifest.origin.path,
+                rule=rule,
+                message=message,
+                field=pointer,
+                expected=expected,
+                subject=str(manifest.key),
+            )
+        )
+
+
+def _held(path: str, key: ObjectKey, record: StagedRecord, why: str) -> Fault:
+    """Return that objects are held at an earlier version, which their files do not say."""
+    held = [
+        f"{name.plain} as of {short_id(version.revision)}"
+        for name, one in sorted(record.objects.items())
+        for version in sorted(set(one.before.values()))
+    ]
+    return Fault.of_file(
+        path,
+        rule="staged-held",
+        message=f"{why}: clusters keep {enumerated(held, NAMED)}",
+        expected="the next change of content, which begins another run",
+        subject=str(key),
+    )

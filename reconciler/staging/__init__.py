@@ -1,0 +1,1 @@
+"""Staged deliveries: a change of content reaches clusters stage by stage."""

@@ -1,0 +1,538 @@
+"""One run of a staged delivery in a pass: how far a change of content goes, and what it waits for.
+
+Every pass looks at all of it anew: which content objects have, on which clusters they are, what
+clusters report and what people order. Clusters of a stage are given the new version a few at a
+time, and the next ones once they report that it runs. Not healthy is not failed: any rolling update
+is unhealthy for a while. A cluster fails where it reports that it could not apply its copy, that
+this makes no progress any more, or still no health at its deadline. Silence fails nothing and
+passes nothing: at the deadline it stops the run.
+
+A change in the middle of a run is the next run, before which each cluster has what it has by then.
+A cluster that is new to an object gets the version of its stage: the old one while that has not
+begun.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from reconciler.model.body import Body
+from reconciler.model.fields import at, mappings_of
+from reconciler.model.health import Health
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import CopyReport
+from reconciler.model.labels import matches
+from reconciler.model.moments import add, earliest, format_moment, span
+from reconciler.model.records import dataclass, replace
+from reconciler.model.text import enumerated
+from reconciler.staging.staged_delivery import (
+    CONTENT,
+    TASK_NAMES,
+    ClusterProgress,
+    ContentRun,
+    ContentVersion,
+    OrderedAction,
+    RunOrder,
+    RunState,
+    StagedDelivery,
+    StagedObject,
+    StagedRecord,
+    StageProgress,
+    content_digest,
+)
+from reconciler.staging.strategy import APPROVAL, TIMED_WAIT, Stage, StageTask
+
+NAMED = 3  # clusters that are named in a sentence
+BEFORE, AFTER = TASK_NAMES
+MICROSECOND = 1000  # in nanoseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentObject:
+    """An object as it is: the version of its file, and the clusters that it is placed on."""
+
+    version: ContentVersion
+    clusters: frozenset[ClusterName]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingView:
+    """What a staged delivery is decided from, beside its record.
+
+    Attributes:
+        asked: What a person asks for.
+        generation: Of that.
+        uid: What no other staged delivery has, were it of the same name.
+        staged: The objects that it selects.
+        left: Those of its record that it does not select any more.
+        stages: Of its strategy.
+        labels: Labels of every cluster.
+        report: Returns what a cluster says of its copy of an object, `None` if nothing.
+        is_readable: Returns whether the file of a version can be read.
+        now: Aware UTC.
+    """
+
+    asked: StagedDelivery
+    generation: int
+    uid: str
+    staged: Mapping[ObjectKey, PresentObject]
+    left: Mapping[ObjectKey, PresentObject]
+    stages: Sequence[Stage]
+    labels: Mapping[ClusterName, Mapping[str, str]]
+    report: Callable[[ObjectKey, ClusterName], CopyReport | None]
+    is_readable: Callable[[ContentVersion], bool]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingProgress:
+    """What a pass makes of a record.
+
+    Attributes:
+        record: The record that follows.
+        refused: Orders that have no effect, each with the reason.
+        until: When time alone could change something, `None` if never.
+    """
+
+    record: StagedRecord
+    refused: tuple[tuple[int, str], ...] = ()
+    until: datetime | None = None
+
+
+def advance(record: StagedRecord, view: StagingView) -> StagingProgress:
+    """Return how far a staged delivery is at this moment, once nothing more comes of it."""
+    while True:
+        found = _advanced(record, view)
+        if found.record == record:
+            return found
+        record = found.record
+
+
+def _advanced(record: StagedRecord, view: StagingView) -> StagingProgress:
+    record = _followed(record, view)
+    run, refused = _obeyed(record.run, view)
+    if run is not None and not any(one.before for one in record.objects.values()):
+        run = run if run.state is RunState.FINISHED else _over(run, view.now)
+    record = replace(record, run=run)
+    if run is None or run.state is not RunState.UPDATING:
+        return StagingProgress(record=record, refused=refused)
+    step = _RunStep(record, run, view)
+    return StagingProgress(record=step.take(), refused=refused, until=step.until)
+
+
+def _followed(record: StagedRecord, view: StagingView) -> StagedRecord:
+    """Return the record of the objects as they are now; a change of content begins a run."""
+    known = {key: record.objects[key] for key in view.staged if key in record.objects}
+    changed = any(
+        one.left or one.version.digest != view.staged[key].version.digest
+        for key, one in known.items()
+    )
+    if changed:
+        objects = {key: _changed(record, key, one) for key, one in sorted(view.staged.items())}
+        run = _next_run(record.run, objects, view)
+    else:
+        run = record.run
+        objects = {
+            key: StagedObject(version=one.version)
+            if key not in known
+            else _kept(record, key, one, view)
+            for key, one in sorted(view.staged.items())
+        }
+    objects |= outlasting(record, view.left)
+    return StagedRecord(run=run, objects={key: objects[key] for key in sorted(objects)})
+
+
+def _changed(record: StagedRecord, key: ObjectKey, present: PresentObject) -> StagedObject:
+    """Return an object at the beginning of a run: its clusters have what they have."""
+    known = record.objects.get(key)
+    if known is None:
+        return StagedObject(version=present.version)
+    same = known.version.digest == present.version.digest
+    version = known.version if same else present.version
+    had = {name: record.version_on(key, name) for name in sorted(present.clusters)}
+    return _object(version, had, present.clusters)
+
+
+def _object(
+    version: ContentVersion,
+    had: Mapping[ClusterName, ContentVersion],
+    clusters: frozenset[ClusterName],
+    *,
+    left: bool = False,
+) -> StagedObject:
+    """Return an object whose clusters have these versions, where they are not the one of now."""
+    before = {name: one for name, one in had.items() if one.digest != version.digest}
+    if not before:
+        return StagedObject(version=version)
+    others = clusters - before.keys()
+    return StagedObject(version=version, before=before, others=others, left=left)
+
+
+def _next_run(
+    last: ContentRun | None, objects: Mapping[ObjectKey, StagedObject], view: StagingView
+) -> ContentRun | None:
+    """Return the run that a change begins; none where no cluster has anything else by now."""
+    if not any(one.before for one in objects.values()):
+        over = last is None or last.is_over
+        return last if over else _over(last, view.now)
+    number = 1 if last is None else last.number + 1
+    token = content_digest([view.uid, number])[:8]
+    run_id = f"{number}-{token}"
+    return ContentRun(number=number, id=run_id, state=RunState.UPDATING, started_at=view.now)
+
+
+def _over(run: ContentRun | None, now: datetime) -> ContentRun | None:
+    if run is None:
+        return None
+    return replace(run, state=RunState.FINISHED, ended_at=now, reason="")
+
+
+def _kept(
+    record: StagedRecord, key: ObjectKey, present: PresentObject, view: StagingView
+) -> StagedObject:
+    """Return an object whose content is what it was, on the clusters that it is on by now."""
+    known, run = record.objects[key], record.run
+    if not known.before:
+        return StagedObject(version=known.version)
+    before = {name: one for name, one in known.before.items() if name in present.clusters}
+    for name in sorted(present.clusters - known.before.keys() - known.others):
+        if run is not None and (old := _of_its_stage(known, run, name, view)):
+            before[name] = old
+    if not before:
+        return StagedObject(version=known.version)
+    others = present.clusters - before.keys()
+    return StagedObject(version=known.version, before=before, others=others)
+
+
+def _of_its_stage(
+    known: StagedObject, run: ContentRun, cluster: ClusterName, view: StagingView
+) -> ContentVersion | None:
+    """Return what a cluster gets that is new to an object, `None` for the version of now."""
+    stage = _stage_of(cluster, view)
+    begun = {one.name for one in run.stages if one.started_at is not None}
+    if stage in begun and run.state is not RunState.ROLLED_BACK:
+        return None
+    mates = (name for name in sorted(known.before) if _stage_of(name, view) == stage)
+    return known.before[next(mates, min(known.before))]
+
+
+def outlasting(
+    record: StagedRecord, left: Mapping[ObjectKey, PresentObject]
+) -> dict[ObjectKey, StagedObject]:
+    """Return the objects that nobody stages any more, while their clusters have other versions.
+
+    Args:
+        record: What was recorded of them.
+        left: They as they are; those whose content changed go on as if never staged.
+    """
+    objects: dict[ObjectKey, StagedObject] = {}
+    for key, present in sorted(left.items()):
+        version = record.objects[key].version
+        if version.digest == present.version.digest:
+            had = {name: record.version_on(key, name) for name in sorted(present.clusters)}
+            found = _object(version, had, present.clusters, left=True)
+            objects |= {key: found} if found.before else {}
+    return objects
+
+
+def _obeyed(
+    run: ContentRun | None, view: StagingView
+) -> tuple[ContentRun | None, tuple[tuple[int, str], ...]]:
+    """Return a run with what people order, and the orders that have no effect."""
+    if run is None:
+        return None, ()
+    heeded, refused = list(run.heeded), list[tuple[int, str]]()
+    for position, order in enumerate(view.asked.orders):
+        if order.run != run.id:
+            continue  # of a run that is long over
+        if order.text in heeded:
+            heeded.remove(order.text)
+            continue
+        why = _refusal(order, run, view)
+        if why:
+            refused.append((position, why))
+        else:
+            obeyed = _obey(order, run, view.now)
+            run = replace(obeyed, heeded=(*run.heeded, order.text))
+    return run, tuple(refused)
+
+
+def _refusal(order: RunOrder, run: ContentRun, view: StagingView) -> str:
+    if order.generation != view.generation:
+        return f"it is about generation {order.generation}, the present one is {view.generation}"
+    if run.is_over:
+        return f"the run is over: {run.state}"
+    if order.action is OrderedAction.RESUME and run.state is not RunState.STOPPED:
+        return "the run is not stopped"
+    if order.action is OrderedAction.APPROVE and order.stage not in {
+        one.name for one in view.stages
+    }:
+        return f"the strategy has no stage {order.stage}"
+    return ""
+
+
+def _obey(order: RunOrder, run: ContentRun, now: datetime) -> ContentRun:
+    match order.action:
+        case OrderedAction.APPROVE:
+            stage = _progress_in(run, order.stage)
+            return _with_stage(run, replace(stage, approved=stage.approved | {order.task}))
+        case OrderedAction.STOP:
+            return replace(run, state=RunState.STOPPED, reason="an order stops it")
+        case OrderedAction.ROLL_BACK:
+            return replace(
+                run, state=RunState.ROLLED_BACK, ended_at=now, reason="an order rolls it back"
+            )
+        case OrderedAction.RESUME:
+            return replace(
+                run,
+                state=RunState.UPDATING,
+                reason="",
+                stages=tuple(_pardoned(one, now) for one in run.stages),
+            )
+
+
+def _pardoned(stage: StageProgress, now: datetime) -> StageProgress:
+    """Return a stage that goes on: what failed stays, what is silent has as much time again."""
+    clusters = tuple(
+        one._replace(started_at=now) if one.ended_at is None else one for one in stage.clusters
+    )
+    failed = sum(bool(one.failure) for one in clusters)
+    return replace(stage, clusters=clusters, pardoned=failed)
+
+
+def _progress_in(run: ContentRun, name: str) -> StageProgress:
+    return next((one for one in run.stages if one.name == name), StageProgress(name=name))
+
+
+def _with_stage(run: ContentRun, stage: StageProgress) -> ContentRun:
+    names = [one.name for one in run.stages]
+    if stage.name not in names:
+        return replace(run, stages=(*run.stages, stage))
+    stages = (stage if one.name == stage.name else one for one in run.stages)
+    return replace(run, stages=tuple(stages))
+
+
+def _stage_of(cluster: ClusterName, view: StagingView) -> str | None:
+    """Return the stage of a cluster, the first of those that select it; `None` if none does."""
+    labels = view.labels.get(cluster)
+    if labels is None:
+        return None
+    chosen = (
+        stage.name
+        for stage in view.stages
+        if stage.selector is not None and matches(stage.selector, labels)
+    )
+    return next(chosen, None)
+
+
+class _RunStep:
+    """The step that a run takes in a pass; `until` is known once it is taken."""
+
+    def __init__(self, record: StagedRecord, run: ContentRun, view: StagingView) -> None:
+        """Begin with a run that is under way."""
+        self.record, self.run, self.view = record, run, view
+        self.changing = {
+            key: one for key, one in record.objects.items() if one.before and not one.left
+        }
+        self.until: datetime | None = None
+
+    def take(self) -> StagedRecord:
+        """Return the record after it."""
+        versions = {one for found in self.changing.values() for one in found.before.values()}
+        lost = sorted(one for one in versions if not self.view.is_readable(one))
+        if lost:
+            self._wait(f"{lost[0].path} of blob {lost[0].blob}, which cannot be read")
+            return replace(self.record, run=self.run)
+        pending = sorted({name for one in self.changing.values() for name in one.before})
+        by_stage: dict[str | None, list[ClusterName]] = {}
+        for name in pending:
+            by_stage.setdefault(_stage_of(name, self.view), []).append(name)
+        over = all(
+            self._passes(stage, by_stage[stage.name])
+            for stage in self.view.stages
+            if stage.name in by_stage
+        )
+        self._plan(by_stage)
+        if over and self.run.outside:
+            over = self._wait(f"{enumerated(self.run.outside, NAMED)} in no stage of the strategy")
+        if not over:
+            return replace(self.record, run=self.run)
+        objects = {
+            key: StagedObject(version=one.version) if key in self.changing else one
+            for key, one in self.record.objects.items()
+        }
+        return StagedRecord(run=_over(self.run, self.view.now), objects=objects)
+
+    def _plan(self, by_stage: Mapping[str | None, Sequence[ClusterName]]) -> None:
+        """Note which clusters are to come, stage by stage, and which are in none."""
+        given = self.run.given
+        to_come = {
+            stage: tuple(name for name in names if name not in given)
+            for stage, names in by_stage.items()
+        }
+        named = [stage.name for stage in self.view.stages]
+        gone = [one.name for one in self.run.stages if one.name not in named]
+        found = (
+            replace(_progress_in(self.run, name), waiting=to_come.get(name, ()))
+            for name in (*named, *gone)
+        )
+        stages = tuple(one for one in found if one != StageProgress(name=one.name))
+        self.run = replace(self.run, stages=stages, outside=to_come.get(None, ()))
+
+    def _passes(self, stage: Stage, clusters: Sequence[ClusterName]) -> bool:
+        """Take a stage as far as it goes, and return whether it is over."""
+        progress = _progress_in(self.run, stage.name)
+        waits = [name for name in clusters if name not in self.run.given]
+        if progress.ended_at is not None and not waits:
+            return True
+        if progress.started_at is None:
+            if _asks(stage.before) and BEFORE not in progress.approved:
+                return self._wait(f"approval before stage {stage.name}")
+            progress = replace(progress, started_at=self.view.now)
+        progress = self._update(stage, progress, waits)
+        self.run = _with_stage(self.run, progress)
+        busy = [one.name for one in progress.clusters if one.ended_at is None]
+        failed = [one for one in progress.clusters if one.failure]
+        if len(failed) - progress.pardoned >= self.view.asked.failure_threshold:
+            reasons = "; ".join(f"{one.name}: {one.failure}" for one in failed[:NAMED])
+            return self._stop(f"stage {stage.name} failed on {len(failed)} clusters: {reasons}")
+        silent = [one.name for one in progress.clusters if self._is_silent(one)]
+        if silent:
+            return self._stop(f"stage {stage.name} hears nothing of {enumerated(silent, NAMED)}")
+        if busy:
+            return self._wait(f"{enumerated(busy, NAMED)} in stage {stage.name}")
+        return self._ends(stage, progress)
+
+    def _update(
+        self, stage: Stage, progress: StageProgress, waits: Sequence[ClusterName]
+    ) -> StageProgress:
+        """Return a stage with what its clusters report, and the next ones of them begun."""
+        clusters = [self._judged(one) for one in progress.clusters]
+        threshold = self.view.asked.failure_threshold + progress.pardoned
+        if sum(bool(one.failure) for one in clusters) < threshold:
+            busy = sum(one.ended_at is None for one in clusters)
+            free = _most(stage, len(clusters) + len(waits)) - busy
+            ordered = sorted(waits, key=lambda one: self._rank(stage, one))
+            clusters.extend(map(self._begun, ordered[: max(free, 0)]))
+        return replace(progress, clusters=tuple(clusters))
+
+    def _rank(self, stage: Stage, cluster: ClusterName) -> tuple[int, ClusterName]:
+        """Return the place of a cluster in its stage; one without a number comes first."""
+        written = self.view.labels[cluster].get(stage.sorting_label or "", "")
+        number = written.removeprefix("-")
+        return (int(written) if number.isascii() and number.isdigit() else 0), cluster
+
+    def _begun(self, cluster: ClusterName) -> ClusterProgress:
+        reports = (self.view.report(key, cluster) for key in self._on(cluster))
+        bad = any(one is not None and one.health is Health.UNHEALTHY for one in reports)
+        begun = ClusterProgress(cluster, self.view.now, was_unhealthy=bad)
+        self._expect(self._deadline(begun))
+        return begun
+
+    def _on(self, cluster: ClusterName) -> list[ObjectKey]:
+        """Return the objects that a run changes on a cluster."""
+        return [key for key, one in self.changing.items() if cluster in one.before]
+
+    def _judged(self, one: ClusterProgress) -> ClusterProgress:
+        """Return a cluster with what it reports of the new version; one that is left is done."""
+        if one.ended_at is not None:
+            return one
+        objects = self._on(one.name)
+        states = [self._state(key, one) for key in objects]
+        failure = next((state for state in states if state not in (*WAITING, RUNS)), "")
+        deadline, now = self._deadline(one), self.view.now
+        if not failure and UNHEALTHY in states and now >= deadline:
+            failure = f"still not healthy after {self.view.asked.deadline_seconds} seconds"
+        if failure or all(state == RUNS for state in states):
+            return one._replace(ended_at=now, failure=failure)
+        if now < deadline:
+            self._expect(deadline)
+        return one
+
+    def _state(self, key: ObjectKey, one: ClusterProgress) -> str:
+        """Return that the new version of an object runs or does not yet, or why it has failed."""
+        report = self.view.report(key, one.name)
+        if report is None or _told_version(report) != self.changing[key].version.digest:
+            return SILENT
+        why = _failure(report)
+        if why and not one.was_unhealthy:
+            return why
+        if report.health is Health.UNHEALTHY and not one.was_unhealthy:
+            return UNHEALTHY
+        return SILENT if report.lacks_health else RUNS
+
+    def _is_silent(self, one: ClusterProgress) -> bool:
+        return one.ended_at is None and self.view.now >= self._deadline(one)
+
+    def _deadline(self, one: ClusterProgress) -> datetime:
+        return add(one.started_at, span(seconds=self.view.asked.deadline_seconds))
+
+    def _ends(self, stage: Stage, progress: StageProgress) -> bool:
+        """Return whether everything is over that comes after the last cluster of a stage."""
+        since = progress.updated_at or self.view.now
+        progress = replace(progress, updated_at=since)
+        self.run = _with_stage(self.run, progress)
+        for moment in (_elapses_at(task, since) for task in stage.after if task.type == TIMED_WAIT):
+            if moment > self.view.now:
+                self._expect(moment)
+                return self._wait(f"stage {stage.name} until {format_moment(moment)}")
+        if _asks(stage.after) and AFTER not in progress.approved:
+            return self._wait(f"approval after stage {stage.name}")
+        ended = progress.ended_at or self.view.now
+        self.run = _with_stage(self.run, replace(progress, ended_at=ended))
+        return True
+
+    def _wait(self, what: str) -> bool:
+        self.run = replace(self.run, reason=f"waits for {what}")
+        return False
+
+    def _stop(self, why: str) -> bool:
+        self.run, self.until = replace(self.run, state=RunState.STOPPED, reason=why), None
+        return False
+
+    def _expect(self, moment: datetime) -> None:
+        self.until = earliest(self.until, moment)
+
+
+RUNS, SILENT, UNHEALTHY = "runs", "silent", "unhealthy"
+"""What a cluster says of the new version; anything else is why it has failed."""
+WAITING = (SILENT, UNHEALTHY)
+
+
+def _told_version(report: CopyReport) -> object:
+    return at(report.body, "metadata", "annotations").get(CONTENT)
+
+
+def _failure(report: CopyReport) -> str:
+    """Return why a cluster's copy has failed for good, `""` if it has not."""
+    if not report.applied:
+        return report.message or "it is not applied"
+    return next(_failures(report.body), "")
+
+
+FAILURES = (("Progressing", "False"), ("ReplicaFailure", "True"), ("Failed", "True"))
+"""Conditions of Deployments and Jobs by which they say that they do not go on."""
+
+
+def _failures(body: Body) -> Iterator[str]:
+    for condition in mappings_of(at(body, "status").get("conditions")):
+        if (condition.get("type"), condition.get("status")) in FAILURES:
+            reason = condition.get("reason")
+            yield reason if isinstance(reason, str) and reason else str(condition.get("type"))
+
+
+def _asks(tasks: Sequence[StageTask]) -> bool:
+    """Return whether a person has to approve."""
+    return any(task.type == APPROVAL for task in tasks)
+
+
+def _elapses_at(task: StageTask, since: datetime) -> datetime:
+    return add(since, span(microseconds=-(-(task.wait or 0) // MICROSECOND)))
+
+
+def _most(stage: Stage, total: int) -> int:
+    """Return how many clusters of a stage are updated at once, at least one."""
+    most = stage.concurrency
+    if isinstance(most, str):
+        percent = most.removesuffix("%")
+        most = int(percent) * total // 100 if percent.isascii() and percent.isdigit() else 1
+    return max(1, 1 if most is None else most)

@@ -1,0 +1,517 @@
+"""Staged deliveries as manifests and status files: what people ask for, and which cluster has what.
+
+A staged delivery holds the content of objects, never their placement. Of each object that it
+selects it records the version that clusters have: the git blob of a file, and a digest of what
+counts as content, so that replicas never do. A change of content begins a run. From then on the
+record has the version that each cluster had before, until the run is over, so that every reader
+finds out what a cluster is to have, a rollback included: the version before where its stage has not
+come, the version of now elsewhere.
+
+Each copy of such an object bears the digest of its version, and reports bear it back. A generation
+would not do: it does not say of which content.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from reconciler.errors import UserError
+from reconciler.manifests.admission import digest
+from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.kinds import ApiKind, Kind, Writer
+from reconciler.model.labels import (
+    LabelSelector,
+    decode_label_selector,
+    labels_of,
+    matches,
+    refusal_of,
+)
+from reconciler.model.moments import format_moment, parse_moment
+from reconciler.model.records import dataclass, field
+from reconciler.model.world import Manifest, World
+
+STAGED_DELIVERY: Kind = ("reconciler.dev", "StagedDelivery")
+STAGED_DELIVERY_KIND = ApiKind(
+    group=STAGED_DELIVERY[0], kind=STAGED_DELIVERY[1], writer=Writer.BOTH, short=("sd",)
+)
+API_VERSION = "reconciler.dev/v1alpha1"
+CONTENT = "reconciler.dev/content"
+"""Annotation of a delivered copy, and of what a cluster reports of it: the version that it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentSelector:
+    """Which objects are staged; what is empty or `None` selects any."""
+
+    group: str | None = None
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    labels: LabelSelector | None = None
+
+    def selects(self, manifest: Manifest) -> bool:
+        """Return whether an object is selected."""
+        key = manifest.key
+        wanted = ((self.kind, key.kind), (self.namespace, key.namespace), (self.name, key.name))
+        if any(asked not in ("", found) for asked, found in wanted):
+            return False
+        if self.group is not None and self.group != key.group:
+            return False
+        return self.labels is None or matches(self.labels, labels_of(manifest.body))
+
+
+class OrderedAction(StrEnum):
+    """What a person orders of a run."""
+
+    APPROVE = "Approve"
+    STOP = "Stop"
+    RESUME = "Resume"
+    ROLL_BACK = "Rollback"
+
+
+class RunOrder(NamedTuple):
+    """What a person orders of one run.
+
+    Attributes:
+        run: The id of the run.
+        generation: Of the staged delivery that the person saw.
+        action: What is to be done.
+        stage: The stage whose task is approved, `""` for another action.
+        task: `BeforeStage` or `AfterStage`, likewise.
+    """
+
+    run: str
+    generation: int
+    action: OrderedAction
+    stage: str = ""
+    task: str = ""
+
+    @property
+    def text(self) -> str:
+        """The order as the record of a run has it."""
+        return " ".join(filter(None, (str(self.generation), self.action, self.stage, self.task)))
+
+
+TASK_NAMES = ("BeforeStage", "AfterStage")
+"""The tasks of a stage as orders name them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedDelivery:
+    """What a person asks for.
+
+    Attributes:
+        selector: Which objects are staged.
+        strategy: Name of the strategy that has the stages.
+        failure_threshold: How many clusters of a stage may fail, less one, before the run stops.
+        deadline_seconds: How long a cluster may take to report what it was given.
+        orders: What is ordered of runs, in order.
+    """
+
+    selector: ContentSelector
+    strategy: str
+    failure_threshold: int = 1
+    deadline_seconds: int = 600
+    orders: tuple[RunOrder, ...] = ()
+
+
+def decode_staged_delivery(body: Body) -> StagedDelivery:
+    """Return what a manifest asks for, its defaults applied.
+
+    Raises:
+        UserError: A field has the wrong type.
+    """
+    spec = mapping(body, "spec")
+    selector = mapping(spec, "selector")
+    labels, version = mapping_or_none(selector, "labelSelector"), text(selector, "apiVersion")
+    return StagedDelivery(
+        selector=ContentSelector(
+            group=group_of(version) if version else None,
+            kind=text(selector, "kind"),
+            namespace=text(selector, "namespace"),
+            name=text(selector, "name"),
+            labels=None if labels is None else decode_label_selector(labels),
+        ),
+        strategy=text(spec, "strategy"),
+        failure_threshold=number(spec, "failureThreshold") or 1,
+        deadline_seconds=number(spec, "stageDeadlineSeconds") or 600,
+        orders=tuple(map(_order, bodies(spec, "orders"))),
+    )
+
+
+def _order(body: Body) -> RunOrder:
+    return RunOrder(
+        run=text(body, "run"),
+        generation=number(body, "generation"),
+        action=OrderedAction(text(body, "action")),
+        stage=text(body, "stage"),
+        task=text(body, "task"),
+    )
+
+
+def refuse_staged_delivery(apis: Container[str], body: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with a StagedDelivery that its schema accepts.
+
+    Args:
+        apis: The groups of the APIs, whose kinds have no content.
+        body: The manifest, its defaults applied.
+    """
+    try:
+        asked = decode_staged_delivery(body)
+    except UserError as error:
+        return (Violation("/spec/selector", "staged-selector", error.message),)
+    group = asked.selector.group
+    of_apis: tuple[Violation, ...] = ()
+    if group is not None and group in apis:
+        message = f"objects of the group {group} are not delivered, so that nothing can be staged"
+        expected = "the apiVersion of workloads, such as apps/v1"
+        of_apis = (Violation("/spec/selector/apiVersion", "staged-selector", message, expected),)
+    labels = _refused_labels(asked.selector.labels)
+    return (*of_apis, *labels, *_refused_orders(asked.orders))
+
+
+def _refused_labels(labels: LabelSelector | None) -> Iterator[Violation]:
+    refusal = "" if labels is None else refusal_of(labels)
+    if refusal:
+        pointer = "/spec/selector/labelSelector"
+        yield Violation(pointer, "staged-selector", refusal, "a selector that Kubernetes takes")
+
+
+def _refused_orders(orders: Iterable[RunOrder]) -> Iterator[Violation]:
+    """Yield the orders that do not say what they approve, or say it and approve nothing."""
+    for position, order in enumerate(orders):
+        approves = order.action is OrderedAction.APPROVE
+        if (approves and not (order.stage and order.task)) or (
+            not approves and (order.stage or order.task)
+        ):
+            message = f"`stage` and `task` must {'' if approves else 'not '}be given for "
+            expected = "stage: prod and task: BeforeStage" if approves else "neither of them"
+            pointer = f"/spec/orders/{position}"
+            yield Violation(pointer, "staged-order", f"{message}{order.action}", expected)
+
+
+class ContentVersion(NamedTuple):
+    """A version of an object.
+
+    Attributes:
+        path: Of its file.
+        blob: Full hex id of the git blob of that file.
+        digest: Of what counts as its content.
+        revision: Full hex id of the input commit in which a pass first saw it.
+    """
+
+    path: str
+    blob: str
+    digest: str
+    revision: str
+
+
+def content_digest(content: object) -> str:
+    """Return the digest of what counts as the content of an object, short enough to be read."""
+    return digest(content).removeprefix("sha256:")[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedObject:
+    """Which version of an object is where.
+
+    Attributes:
+        version: The one that its file has.
+        before: Of the clusters that had another one when the run began, which one. Empty where all
+            have the same.
+        others: Its other clusters, as far as any is in `before`.
+        left: Whether nobody stages it any more: its clusters keep what they have.
+    """
+
+    version: ContentVersion
+    before: Mapping[ClusterName, ContentVersion] = field(default_factory=dict)
+    others: frozenset[ClusterName] = frozenset()
+    left: bool = False
+
+
+class ClusterProgress(NamedTuple):
+    """How far a cluster of a stage is.
+
+    Attributes:
+        name: Its name.
+        started_at: When it was given the new version.
+        ended_at: When that was known to run there, or to fail, `None` if neither is.
+        failure: Why it counts as failed, `""` if it does not.
+        was_unhealthy: Whether it reported so before; then it cannot become worse.
+    """
+
+    name: ClusterName
+    started_at: datetime
+    ended_at: datetime | None = None
+    failure: str = ""
+    was_unhealthy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageProgress:
+    """How far a stage of a run is; a moment is `None` where it has not come.
+
+    Attributes:
+        name: Its name.
+        started_at: When its first cluster might be updated.
+        updated_at: When its last cluster was.
+        ended_at: When everything was over that comes after it.
+        approved: Which of its tasks are approved.
+        pardoned: How many failures a person went on in spite of.
+        clusters: Those that were given the new version, in this order.
+        waiting: Those that are to be given it, by name.
+    """
+
+    name: str
+    started_at: datetime | None = None
+    updated_at: datetime | None = None
+    ended_at: datetime | None = None
+    approved: frozenset[str] = frozenset()
+    pardoned: int = 0
+    clusters: tuple[ClusterProgress, ...] = ()
+    waiting: tuple[ClusterName, ...] = ()
+
+
+class RunState(StrEnum):
+    """What a run does."""
+
+    UPDATING = "Updating"
+    STOPPED = "Stopped"
+    ROLLED_BACK = "RolledBack"
+    FINISHED = "Finished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentRun:
+    """One change of content on its way.
+
+    Attributes:
+        number: Counts the runs of a staged delivery, from 1.
+        id: By which orders name it: the number, and what no other run of that number has.
+        state: What it does.
+        started_at: When it began.
+        ended_at: When it ended, `None` if it has not.
+        reason: Why it does not go on, or what it waits for; `""` once it is over.
+        heeded: The orders that were carried out, as texts.
+        stages: How far its stages are, in order; those without clusters are left out.
+        outside: The clusters that are in no stage and keep what they have, by name.
+    """
+
+    number: int
+    id: str
+    state: RunState
+    started_at: datetime
+    ended_at: datetime | None = None
+    reason: str = ""
+    heeded: tuple[str, ...] = ()
+    stages: tuple[StageProgress, ...] = ()
+    outside: tuple[ClusterName, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.state in (RunState.FINISHED, RunState.ROLLED_BACK)
+
+    @property
+    def given(self) -> frozenset[ClusterName]:
+        """The clusters that were given the new version, and still have it."""
+        if self.state is RunState.ROLLED_BACK:
+            return frozenset()
+        return frozenset(one.name for stage in self.stages for one in stage.clusters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRecord:
+    """What the status file of a staged delivery says; `run` is `None` before the first one."""
+
+    run: ContentRun | None = None
+    objects: Mapping[ObjectKey, StagedObject] = field(default_factory=dict)
+
+    def version_on(self, key: ObjectKey, cluster: ClusterName) -> ContentVersion:
+        """Return which version of a recorded object a cluster is to have."""
+        found = self.objects[key]
+        given = frozenset() if found.left or self.run is None else self.run.given
+        if cluster in given:
+            return found.version
+        return found.before.get(cluster, found.version)
+
+
+def decode_staged_record(body: Body) -> StagedRecord:
+    """Return what a status file says.
+
+    Raises:
+        UserError: A field has the wrong type.
+        ValueError: An object or a moment is none.
+    """
+    status = mapping(body, "status")
+    run = mapping_or_none(status, "run")
+    return StagedRecord(
+        run=None if run is None else _decode_run(run),
+        objects={
+            ObjectKey.read(text(one, "object")): _decode_object(one)
+            for one in bodies(status, "objects")
+        },
+    )
+
+
+def readable_staged_record(body: Body) -> StagedRecord:
+    """Return what a status file says, nothing where a person made it unreadable."""
+    try:
+        return decode_staged_record(body)
+    except (UserError, ValueError):
+        return StagedRecord()
+
+
+def encode_staged_record(record: StagedRecord) -> Body:
+    """Return the status of a staged delivery as it is written."""
+    run = {} if record.run is None else {"run": _encode_run(record.run)}
+    objects = [_encode_object(key, record.objects[key]) for key in sorted(record.objects)]
+    return {**run, "objects": objects}
+
+
+def _decode_version(body: Body) -> ContentVersion:
+    return ContentVersion(
+        text(body, "path"), text(body, "blob"), text(body, "digest"), text(body, "revision")
+    )
+
+
+def _decode_object(body: Body) -> StagedObject:
+    return StagedObject(
+        version=_decode_version(body),
+        before={
+            ClusterName(name): _decode_version(one)
+            for one in bodies(body, "before")
+            for name in strings(one, "clusters")
+        },
+        others=frozenset(map(ClusterName, strings(body, "clusters"))),
+        left=body.get("left") is True,
+    )
+
+
+def _encode_object(key: ObjectKey, found: StagedObject) -> Body:
+    versions = sorted(set(found.before.values()))
+    before = [
+        {
+            **one._asdict(),
+            "clusters": sorted(name for name, had in found.before.items() if had == one),
+        }
+        for one in versions
+    ]
+    return {
+        "object": str(key),
+        **found.version._asdict(),
+        **({"before": before, "clusters": sorted(found.others)} if before else {}),
+        **({"left": True} if found.left else {}),
+    }
+
+
+def _moment(body: Body, name: str) -> datetime | None:
+    written = text(body, name)
+    return parse_moment(written) if written else None
+
+
+def _moments(**moments: datetime | None) -> dict[str, object]:
+    return {name: format_moment(one) for name, one in moments.items() if one is not None}
+
+
+def _decode_run(body: Body) -> ContentRun:
+    return ContentRun(
+        number=number(body, "number"),
+        id=text(body, "id"),
+        state=RunState(text(body, "state")),
+        started_at=parse_moment(text(body, "startedAt")),
+        ended_at=_moment(body, "endedAt"),
+        reason=text(body, "reason"),
+        heeded=strings(body, "heeded"),
+        stages=tuple(map(_decode_stage, bodies(body, "stages"))),
+        outside=tuple(map(ClusterName, strings(body, "outside"))),
+    )
+
+
+def _encode_run(run: ContentRun) -> Body:
+    return {
+        "number": run.number,
+        "id": run.id,
+        "state": str(run.state),
+        **_moments(startedAt=run.started_at, endedAt=run.ended_at),
+        **({"reason": run.reason} if run.reason else {}),
+        **({"heeded": list(run.heeded)} if run.heeded else {}),
+        "stages": list(map(_encode_stage, run.stages)),
+        **({"outside": list(run.outside)} if run.outside else {}),
+    }
+
+
+def _decode_stage(body: Body) -> StageProgress:
+    return StageProgress(
+        name=text(body, "name"),
+        started_at=_moment(body, "startedAt"),
+        updated_at=_moment(body, "updatedAt"),
+        ended_at=_moment(body, "endedAt"),
+        approved=frozenset(strings(body, "approved")),
+        pardoned=number(body, "pardoned"),
+        clusters=tuple(map(_decode_cluster, bodies(body, "clusters"))),
+        waiting=tuple(map(ClusterName, strings(body, "waiting"))),
+    )
+
+
+def _encode_stage(stage: StageProgress) -> Body:
+    moments = _moments(
+        startedAt=stage.started_at, updatedAt=stage.updated_at, endedAt=stage.ended_at
+    )
+    told = {
+        **({"approved": sorted(stage.approved)} if stage.approved else {}),
+        **({"pardoned": stage.pardoned} if stage.pardoned else {}),
+    }
+    return {
+        "name": stage.name,
+        **moments,
+        **told,
+        "clusters": list(map(_encode_cluster, stage.clusters)),
+        **({"waiting": list(stage.waiting)} if stage.waiting else {}),
+    }
+
+
+def _decode_cluster(body: Body) -> ClusterProgress:
+    return ClusterProgress(
+        name=ClusterName(text(body, "name")),
+        started_at=parse_moment(text(body, "startedAt")),
+        ended_at=_moment(body, "endedAt"),
+        failure=text(body, "failure"),
+        was_unhealthy=body.get("wasUnhealthy") is True,
+    )
+
+
+def _encode_cluster(one: ClusterProgress) -> Body:
+    return {
+        "name": one.name,
+        **_moments(startedAt=one.started_at, endedAt=one.ended_at),
+        **({"failure": one.failure} if one.failure else {}),
+        **({"wasUnhealthy": True} if one.was_unhealthy else {}),
+    }
+
+
+StagedVersions = Mapping[ObjectKey, StagedRecord]
+"""Every object of which versions are recorded, with the record that has them."""
+
+
+def staged_versions(records: Iterable[Manifest]) -> StagedVersions:
+    """Return who has the versions of which object; of two records the first one counts."""
+    found: dict[ObjectKey, StagedRecord] = {}
+    for one in records:
+        record = readable_staged_record(one.body)
+        for key in record.objects:
+            found.setdefault(key, record)
+    return found
+
+
+def past_contents(world: World) -> Iterator[tuple[str, str]]:
+    """Yield the git blobs of versions that clusters may still have, each with a path for it."""
+    for manifest in world.outputs_of_kind(STAGED_DELIVERY):
+        for one in readable_staged_record(manifest.body).objects.values():
+            for version in {one.version, *one.before.values()}:
+                if world.blobs.get(version.path) != version.blob:
+                    yield version.blob, version.path

@@ -1,0 +1,160 @@
+"""Columns, events and references of staged deliveries, and what their runs wait for.
+
+Events say how far a run is, in the words of its record.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, printed
+from reconciler.manifests.references import Dangling, Known, proposal
+from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange, UpstreamEvent
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.kinds import Kind
+from reconciler.model.text import enumerated, shown
+from reconciler.model.world import World
+from reconciler.staging.staged_delivery import (
+    STAGED_DELIVERY,
+    ContentRun,
+    RunState,
+    StageProgress,
+    readable_staged_record,
+)
+
+MOST_NAMED = 100  # a plan names every cluster; a line has its limits
+APPROVAL = "waits for approval "
+"""How the reason begins of a run that waits for a person."""
+
+
+def _updated(row: Row) -> str:
+    """Return how many clusters were given the new version, of all that are to have it."""
+    record = readable_staged_record(row.body)
+    if record.run is None:
+        return NONE
+    given = record.run.given
+    waiting = {name for one in record.objects.values() for name in one.before} - given
+    return f"{len(given)}/{len(given | waiting)}"
+
+
+def _reason(row: Row) -> str:
+    run = readable_staged_record(row.body).run
+    return NONE if run is None or not run.reason else run.reason
+
+
+COLUMNS: ColumnTable = {
+    STAGED_DELIVERY: (
+        (
+            ("RUN", printed(".status.run.id")),
+            ("STATE", printed(".status.run.state")),
+            ("UPDATED", _updated),
+            ("AGE", age),
+        ),
+        (("REASON", _reason), FILE),
+    )
+}
+"""By kind."""
+
+
+def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Yield how far the run of a staged delivery came."""
+    key = change.key
+    before, after = (readable_staged_record(one).run for one in (change.before, change.after))
+    if after is None:
+        return
+    then = before if before is not None and before.id == after.id else None
+    if then is None:
+        message = f"Run {after.id} begins: {_plan(after)}"
+        yield key, UpstreamEvent(NORMAL, "RunStarted", message)
+    known = {} if then is None else {one.name: one for one in then.stages}
+    for stage in after.stages:
+        for reason, message in _happened(known.get(stage.name), stage):
+            yield key, UpstreamEvent(NORMAL, reason, message)
+    if then is None or then.state is not after.state:
+        yield from _ended(key, after)
+
+
+def _plan(run: ContentRun) -> str:
+    """Return which clusters are updated in which order, and which in no stage."""
+    stages = [
+        f"stage {one.name} ({_clusters((*(done.name for done in one.clusters), *one.waiting))})"
+        for one in run.stages
+        if one.clusters or one.waiting
+    ]
+    outside = f"in no stage, so nothing changes there ({_clusters(run.outside)})"
+    return ", ".join((*stages, *([outside] if run.outside else [])))
+
+
+def _clusters(names: Sequence[str]) -> str:
+    """Return how many clusters there are, and their names."""
+    count = f"{len(names)} cluster{'' if len(names) == 1 else 's'}"
+    return f"{count}: {enumerated(sorted(names), MOST_NAMED)}"
+
+
+def _happened(then: StageProgress | None, stage: StageProgress) -> Iterator[tuple[str, str]]:
+    """Yield what became of a stage."""
+    for task in sorted(stage.approved - (frozenset() if then is None else then.approved)):
+        yield "StageApproved", f"Task {task} of stage {stage.name} is approved"
+    if stage.started_at is not None and (then is None or then.started_at is None):
+        yield "StageStarted", f"Stage {stage.name} begins"
+    if stage.ended_at is not None and (then is None or then.ended_at is None):
+        yield "StageSucceeded", f"Stage {stage.name} is over"
+
+
+def _ended(key: ObjectKey, run: ContentRun) -> Iterator[ObjectEvent]:
+    if run.state is RunState.FINISHED:
+        yield (
+            key,
+            UpstreamEvent(
+                NORMAL, "RunFinished", f"Run {run.id} is over: no cluster has another version"
+            ),
+        )
+    elif run.state is RunState.STOPPED:
+        yield key, UpstreamEvent(WARNING, "RunStopped", f"Run {run.id} is stopped: {run.reason}")
+    elif run.state is RunState.ROLLED_BACK:
+        message = f"Run {run.id} is rolled back: each cluster has what it had"
+        yield key, UpstreamEvent(WARNING, "RunRolledBack", message)
+
+
+def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
+    """Yield the staged deliveries whose runs wait for a person, each with a clause for what."""
+    for output in world.outputs_of_kind(STAGED_DELIVERY):
+        run = readable_staged_record(output.body).run
+        if output.key not in world.inputs or run is None:
+            continue
+        if run.state is RunState.UPDATING and run.reason.startswith(APPROVAL):
+            yield output.key, f"{run.reason.removeprefix('waits for ')} (run {run.id})"
+
+
+def dangling_in_staged_deliveries(
+    known: Known, strategies: Collection[Kind], transports: Collection[str], unstaged: str
+) -> Iterator[Dangling]:
+    """Yield what staged deliveries name in vain, and that nothing carries what they stage.
+
+    Args:
+        known: What may be referred to.
+        strategies: The kinds of strategies.
+        transports: The names of the transports in use.
+        unstaged: The name of the one that carries no content.
+    """
+    for manifest in known.of_kind(*STAGED_DELIVERY):
+        name = text(mapping(manifest.body, "spec"), "strategy")
+        names = {one for kind in strategies for one in known.names(*kind)}
+        if name not in names:
+            kinds = " or ".join(sorted(kind for _, kind in strategies))
+            message = f"there is no {kinds} {shown(name)}, so no cluster is updated"
+            expected = proposal(name, names, kinds)
+            at = "/spec/strategy"
+            yield Dangling(manifest.key, at, "staged-strategy", message, expected)
+        if not set(transports) - {unstaged}:
+            what = (
+                f"the transport {unstaged} carries no content"
+                if transports
+                else ("nothing is delivered")
+            )
+            message = f"{what}, so nothing is staged"
+            expected = "a transport that delivers manifests, such as folders"
+            yield Dangling(manifest.key, "/spec", "staged-undelivered", message, expected)
+        elif unstaged in transports:
+            message = f"the transport {unstaged} carries no content: what reads it is not staged"
+            expected = "a transport that delivers manifests, such as folders, by itself"
+            yield Dangling(manifest.key, "/spec", "staged-undelivered", message, expected)
