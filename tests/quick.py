@@ -42,6 +42,7 @@ PROCESSES = (
     "tests/core/test_reconcile.py::test_one_binding_is_decided",
     "tests/core/test_reconcile.py::test_work_does_not_grow_with_the_repository",
     "tests/delivery/test_branch.py",
+    "tests/delivery/test_staged_story.py",
     "tests/delivery/test_story.py",
     "tests/delivery/test_pruning.py::test_a_file_in_the_way_on_another_branch_holds_that_delivery",
     "tests/delivery/test_pruning.py::test_notes_of_a_person_are_not_in_the_way",

@@ -151,7 +151,11 @@ class StagedPlay:
 
     def move(self, name: str) -> None:
         """Evict what is on a cluster, let it return, or put the cluster into another stage."""
-        taints = {"taints": [taint()]} if self.chance.random() < 0.3 and name != "a" else {}
+        taints = (
+            {"taints": [taint(effect="NoExecute")]}
+            if self.chance.random() < 0.3 and name != "a"
+            else {}
+        )
         if self.chance.random() < 0.3:
             self.places[name] = self.chance.choice(("canary", "prod", "none"))
         self.told.put(in_stage(name, self.places[name], status=STATUS, **taints))

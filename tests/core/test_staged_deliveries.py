@@ -457,6 +457,6 @@ def test_an_eviction_goes_on_while_a_stage_waits() -> None:
     """Placement is no content."""
     told = begun(*THREE)
     told.put(version("2")).run(10)
-    told.put(in_stage("b", "prod", taints=[taint()])).run(20)
+    told.put(in_stage("b", "prod", taints=[taint(effect="NoExecute")])).run(20)
 
     assert {"a": "2 x3", "c": "1 x3"}.items() <= images(told).items()

@@ -1,0 +1,158 @@
+"""Stages over real commits: people merge, clusters report and fail, and a fresh clone proves it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.cli.main import run
+from reconciler.imports.importers import report_of
+from reconciler.manifests.text.reader import read
+from tests.builders import Body, cluster, cluster_status, policy, taint, text
+from tests.core.test_staged_deliveries import staged_delivery, version
+from tests.delivery.story import files_of
+from tests.delivery.test_story import UNHEARD
+from tests.dialects.kubefleet.fleet import APPROVAL, stage, strategy
+from tests.shell.fleet import run_pass
+from tests.shell.repositories import Checkout, new_checkout
+
+SPREAD: Body = {"spreadByField": "cluster", "minGroups": 3, "maxGroups": 3}
+SPREAD_WIDELY: Body = {"spreadConstraints": [SPREAD]}
+IN_STAGES = {"a": "canary", "b": "early", "c": "prod", "d": "prod"}
+PODS = {"a": 40, "b": 30, "c": 20, "d": 10}
+IN_THREE: tuple[Body, ...] = (
+    stage("canary"),
+    stage("early", beforeStageTasks=[APPROVAL]),
+    stage("prod", maxConcurrency=2),
+)
+
+
+@dataclass
+class StagedFleet:
+    """A real repository whose web is staged, as people and clusters commit to it."""
+
+    fleet: Checkout
+    seconds: int = 0
+
+    @classmethod
+    def begun(cls, folder: Path) -> "StagedFleet":
+        """Web in version 1 on the three clusters with the most room, reported."""
+        clusters = [cls.cluster(name) for name in IN_STAGES]
+        wanted = policy(placement=SPREAD_WIDELY)
+        staging = strategy(*IN_THREE), staged_delivery()
+        every = (*clusters, wanted, *staging, version("1", replicas=3), UNHEARD)
+        told = cls(new_checkout(folder, files_of(*every)))
+        told.run()
+        told.report("a", "b", "c")
+        return told
+
+    @staticmethod
+    def cluster(name: str, **more: object) -> Body:
+        """A cluster of its stage."""
+        status = cluster_status(pods=PODS[name])
+        return cluster(name, labels={"stage": IN_STAGES[name]}, status=status, **more)  # type: ignore[arg-type]  # taints
+
+    def run(self, *bodies: Body, told: str = "Change") -> "StagedFleet":
+        """Commit objects, if there are any, and run a pass a minute later."""
+        if bodies:
+            self.fleet.commit(files_of(*bodies), told)
+        self.seconds += 60
+        run_pass(self.fleet.folder, self.seconds)
+        return self
+
+    def delivered(self, name: str) -> Any:
+        """What is in the folder of a cluster, `None` if nothing."""
+        path = self.fleet.folder / f"delivery/{name}/default/deployments.apps/web.yaml"
+        return read(path.read_bytes(), path.name).documents[0].body if path.exists() else None
+
+    def report(self, *names: str, failure: str = "") -> "StagedFleet":
+        """Have clusters report what they were given, and run a pass."""
+        written = {}
+        for name in names:
+            body = self.delivered(name)
+            count = body["spec"]["replicas"]
+            status: dict[str, object] = {"observedGeneration": 1, "replicas": count}
+            status |= {"updatedReplicas": count, "availableReplicas": 0 if failure else count}
+            if failure:
+                condition = {"type": "Progressing", "status": "False", "reason": failure}
+                status["conditions"] = [condition]
+            own = {**body["metadata"], "generation": 1}
+            report = report_of({**body, "metadata": own, "status": status})
+            written[f"feedback/{name}/web.yaml"] = text(report)
+        self.fleet.commit(written, "Report")
+        return self.run()
+
+    @property
+    def images(self) -> dict[str, str]:
+        """The version in the folder of each cluster that has any."""
+        found = {name: self.delivered(name) for name in IN_STAGES}
+        return {
+            name: body["spec"]["template"]["spec"]["containers"][0]["image"]
+            for name, body in found.items()
+            if body is not None
+        }
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas the folders of clusters have."""
+        found = (self.delivered(name) for name in IN_STAGES)
+        return sum(body["spec"]["replicas"] for body in found if body is not None)
+
+    def order(self, action: str, **more: object) -> Body:
+        """An order of the present run."""
+        path = self.fleet.folder / "status/stageddeliveries.reconciler.dev/web.yaml"
+        body: Any = read(path.read_bytes(), path.name).documents[0].body
+        order = {"run": body["status"]["run"]["id"], "generation": 1, "action": action, **more}
+        return staged_delivery(orders=[order])
+
+
+def test_a_change_goes_through_three_stages_while_a_cluster_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Approved by merge; its work comes up elsewhere, on the version of that stage."""
+    told = StagedFleet.begun(tmp_path / "fleet")
+    told.run(version("2", replicas=3), told="Release 2")
+    assert {"a": "2", "b": "1", "c": "1"} == told.images
+
+    told.run(version("2", replicas=4), told="Scale to 4")
+    assert ({"a": "2", "b": "1", "c": "1"}, 12) == (told.images, told.replicas)
+
+    told.run(told.cluster("c", taints=[taint(effect="NoExecute")]), told="c fails")
+    assert {"a": "2", "b": "1", "d": "1"}.items() <= told.images.items()
+
+    told.report("a")
+    assert 0 == run(["-C", str(told.fleet.folder), "status"])
+    assert "approval before stage early" in capsys.readouterr().out
+
+    told.run(told.order("Approve", stage="early", task="BeforeStage"), told="Approve early")
+    assert {"a": "2", "b": "2", "d": "1"}.items() <= told.images.items()
+
+    told.report("b").report("d")
+    assert {"a": "2", "b": "2", "d": "2"}.items() <= told.images.items()
+    hold_proof(told.fleet, tmp_path)
+
+
+def test_a_failing_canary_is_rolled_back_and_the_next_commit_is_another_run(tmp_path: Path) -> None:
+    """The other clusters never saw it."""
+    told = StagedFleet.begun(tmp_path / "fleet")
+    told.run(version("2", replicas=3), told="Release 2")
+    told.report("a", failure="ProgressDeadlineExceeded")
+    assert {"a": "2", "b": "1", "c": "1"} == told.images
+
+    told.run(told.order("Rollback"), told="Roll back")
+    assert {"a": "1", "b": "1", "c": "1"} == told.images
+
+    told.run(version("3", replicas=3), told="Release 3")
+    assert {"a": "3", "b": "1", "c": "1"} == told.images
+
+    told.run(version("4", replicas=3), told="Release 4")
+    assert {"a": "4", "b": "1", "c": "1"} == told.images
+    hold_proof(told.fleet, tmp_path)
+
+
+def hold_proof(fleet: Checkout, folder: Path) -> None:
+    """Hold that `verify` finds every commit of a fresh clone right."""
+    fleet.git("clone", "-q", str(fleet.folder), str(folder / "clone"))
+
+    assert 0 == run(["-C", str(folder / "clone"), "verify"])
