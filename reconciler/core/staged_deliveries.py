@@ -34,7 +34,9 @@ from reconciler.staging.staged_delivery import (
     API_VERSION,
     STAGED_DELIVERY,
     ContentVersion,
+    OverrideVersion,
     RunState,
+    StagedChange,
     StagedDelivery,
     StagedRecord,
     content_digest,
@@ -160,7 +162,7 @@ class _Staging:
     def leave(self, output: Manifest) -> None:
         """Keep of a record that nobody wants what its clusters have, while they differ."""
         record = readable_staged_record(output.body)
-        objects = outlasting(record, self._present(record.objects))
+        objects = outlasting(record, self._left(record, {}))
         if not objects:
             self.gone.add(output.key)
             return
@@ -202,8 +204,9 @@ class _Staging:
         # An order is about what it was given for, and makes no other generation of it.
         asked = {name: value for name, value in spec.items() if name != "orders"}
         admitted, metadata = admit(key, asked, own, self.now)
-        staged = self._present(self._own(manifest))
-        left = self._present(record.objects.keys() - staged.keys())
+        overrides = decode_staged_delivery(manifest.body).on_change is StagedChange.OVERRIDES
+        staged = self._present(self._own(manifest), overrides=overrides)
+        left = self._left(record, staged)
         view = self._view(manifest, admitted.generation, metadata, staged, left)
         progress = advance(record, view)
         body = {
@@ -272,12 +275,14 @@ class _Staging:
                 return who
         return selecting[0]
 
-    def _present(self, keys: Iterable[ObjectKey]) -> dict[ObjectKey, PresentObject]:
+    def _present(
+        self, keys: Iterable[ObjectKey], *, overrides: bool
+    ) -> dict[ObjectKey, PresentObject]:
         """Return those of some objects that an API would stage, as they are."""
-        found = ((key, self._content(key)) for key in keys)
+        found = ((key, self._content(key, overrides=overrides)) for key in keys)
         return {key: one for key, one in found if one is not None}
 
-    def _content(self, key: ObjectKey) -> PresentObject | None:
+    def _content(self, key: ObjectKey, *, overrides: bool) -> PresentObject | None:
         manifest = self.world.inputs.get(key)
         content = None if manifest is None else self._placed(key)
         if manifest is None or content is None:
@@ -285,9 +290,30 @@ class _Staging:
         digest = self.memory.contents.recall(
             key, (manifest.body, content.replicas), lambda: content_digest(content.content())
         )
-        path = manifest.origin.path
-        version = ContentVersion(path, self.world.blobs.get(path, ""), digest, self.world.revision)
+        staged = tuple(map(self._override, content.overrides())) if overrides else None
+        path, revision = manifest.origin.path, self.world.revision
+        version = ContentVersion(path, self.world.blobs.get(path, ""), digest, revision, staged)
         return PresentObject(version=version, clusters=content.clusters)
+
+    def _override(self, manifest: Manifest) -> OverrideVersion:
+        key, path, body = manifest.key, manifest.origin.path, manifest.body
+        digest = self.memory.contents.recall(
+            key, (body,), lambda: content_digest(mapping(body, "spec"))
+        )
+        return OverrideVersion(key, path, self.world.blobs.get(path, ""), digest)
+
+    def _left(
+        self, record: StagedRecord, staged: Mapping[ObjectKey, PresentObject]
+    ) -> dict[ObjectKey, PresentObject]:
+        """Return the recorded objects that are staged no more, with overrides where they had any.
+
+        The ones that are like those of the record end nothing, so that they are compared.
+        """
+        found: dict[ObjectKey, PresentObject] = {}
+        for key in record.objects.keys() - staged.keys():
+            overrides = record.objects[key].version.overrides is not None
+            found |= self._present([key], overrides=overrides)
+        return found
 
     def _placed(self, key: ObjectKey) -> PlacedContent | None:
         """Return the content of an object, and where it is, by the API that stages it."""
@@ -313,9 +339,11 @@ class _Staging:
         return found
 
     def _is_readable(self, version: ContentVersion) -> bool:
-        """Return whether the file of a version can be read: it is the one of now, or was found."""
-        now = self.world.blobs.get(version.path) == version.blob
-        return now or version.blob in self.world.past
+        """Return whether the files of a version can be read: as they are now, or as found."""
+        return all(
+            self.world.blobs.get(path) == blob or blob in self.world.past
+            for path, blob in version.files
+        )
 
     def _tell(
         self, manifest: Manifest, record: StagedRecord, refused: Sequence[tuple[int, str]]
@@ -360,7 +388,7 @@ def _held(path: str, key: ObjectKey, record: StagedRecord, why: str) -> Fault:
     held = [
         f"{name.plain} as of {short_id(version.revision)}"
         for name, one in sorted(record.objects.items())
-        for version in sorted(set(one.before.values()))
+        for version in sorted(set(one.before.values()), key=lambda one: one.order)
     ]
     return Fault.of_file(
         path,

@@ -14,7 +14,7 @@ from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 Reach = Mapping[ClusterName, tuple[ObjectKey, ...]]
 """Which objects of a repository are on which cluster."""
@@ -156,12 +156,14 @@ class PlacedContent:
         clusters: Those that it is placed on, the ones it leaves aside.
         replicas: Where it has its replicas, which are no content, `None` if nobody knows.
         content: Returns what of it is content.
+        overrides: Returns the override policies that mean it, sorted.
         rolled_out_by: The decision that rolls it out by itself, `None` if none does.
     """
 
     clusters: frozenset[ClusterName] = frozenset()
     replicas: tuple[str, ...] | None = None
     content: Callable[[], Body] = dict
+    overrides: Callable[[], tuple[Manifest, ...]] = tuple
     rolled_out_by: ObjectKey | None = None
 
 

@@ -123,8 +123,7 @@ def _followed(record: StagedRecord, view: StagingView) -> StagedRecord:
     """Return the record of the objects as they are now; a change of content begins a run."""
     known = {key: record.objects[key] for key in view.staged if key in record.objects}
     changed = any(
-        one.left or one.version.digest != view.staged[key].version.digest
-        for key, one in known.items()
+        one.left or not one.version.is_like(view.staged[key].version) for key, one in known.items()
     )
     if changed:
         objects = {key: _changed(record, key, one) for key, one in sorted(view.staged.items())}
@@ -146,10 +145,16 @@ def _changed(record: StagedRecord, key: ObjectKey, present: PresentObject) -> St
     known = record.objects.get(key)
     if known is None:
         return StagedObject(version=present.version)
-    same = known.version.digest == present.version.digest
-    version = known.version if same else present.version
+    version = _version_of(known, present)
     had = {name: record.version_on(key, name) for name in sorted(present.clusters)}
     return _object(version, had, present.clusters)
+
+
+def _version_of(known: StagedObject, present: PresentObject) -> ContentVersion:
+    """Return the version of an object: as it was first seen, where it is the same."""
+    if not known.version.is_like(present.version):
+        return present.version
+    return known.version._replace(overrides=present.version.overrides)
 
 
 def _object(
@@ -160,7 +165,7 @@ def _object(
     left: bool = False,
 ) -> StagedObject:
     """Return an object whose clusters have these versions, where they are not the one of now."""
-    before = {name: one for name, one in had.items() if one.digest != version.digest}
+    before = {name: one for name, one in had.items() if not one.is_like(version)}
     if not before:
         return StagedObject(version=version)
     others = clusters - before.keys()
@@ -191,16 +196,17 @@ def _kept(
 ) -> StagedObject:
     """Return an object whose content is what it was, on the clusters that it is on by now."""
     known, run = record.objects[key], record.run
+    version = _version_of(known, present)
     if not known.before:
-        return StagedObject(version=known.version)
+        return StagedObject(version=version)
     before = {name: one for name, one in known.before.items() if name in present.clusters}
     for name in sorted(present.clusters - known.before.keys() - known.others):
         if run is not None and (old := _of_its_stage(known, run, name, view)):
             before[name] = old
     if not before:
-        return StagedObject(version=known.version)
+        return StagedObject(version=version)
     others = present.clusters - before.keys()
-    return StagedObject(version=known.version, before=before, others=others)
+    return StagedObject(version=version, before=before, others=others)
 
 
 def _of_its_stage(
@@ -227,7 +233,7 @@ def outlasting(
     objects: dict[ObjectKey, StagedObject] = {}
     for key, present in sorted(left.items()):
         version = record.objects[key].version
-        if version.digest == present.version.digest:
+        if version.is_like(present.version):
             had = {name: record.version_on(key, name) for name in sorted(present.clusters)}
             found = _object(version, had, present.clusters, left=True)
             objects |= {key: found} if found.before else {}
@@ -338,7 +344,8 @@ class _RunStep:
     def take(self) -> StagedRecord:
         """Return the record after it."""
         versions = {one for found in self.changing.values() for one in found.before.values()}
-        lost = sorted(one for one in versions if not self.view.is_readable(one))
+        unread = (one for one in versions if not self.view.is_readable(one))
+        lost = sorted(unread, key=lambda one: one.order)
         if lost:
             self._wait(f"{lost[0].path} of blob {lost[0].blob}, which cannot be read")
             return replace(self.record, run=self.run)
@@ -451,7 +458,7 @@ class _RunStep:
     def _state(self, key: ObjectKey, one: ClusterProgress) -> str:
         """Return that the new version of an object runs or does not yet, or why it has failed."""
         report = self.view.report(key, one.name)
-        if report is None or _told_version(report) != self.changing[key].version.digest:
+        if report is None or _told_version(report) != self.changing[key].version.mark:
             return SILENT
         why = _failure(report)
         if why and not one.was_unhealthy:

@@ -20,7 +20,15 @@ from reconciler.errors import UserError
 from reconciler.manifests.admission import digest
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
+from reconciler.model.fields import (
+    bodies,
+    bodies_or_none,
+    mapping,
+    mapping_or_none,
+    number,
+    strings,
+    text,
+)
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.kinds import ApiKind, Kind, Writer
 from reconciler.model.labels import (
@@ -62,6 +70,13 @@ class ContentSelector:
         if self.group is not None and self.group != key.group:
             return False
         return self.labels is None or matches(self.labels, labels_of(manifest.body))
+
+
+class StagedChange(StrEnum):
+    """Which changes are staged: those of the objects, or of the overrides that mean them, too."""
+
+    TEMPLATE = "template"
+    OVERRIDES = "overrides"
 
 
 class OrderedAction(StrEnum):
@@ -109,6 +124,7 @@ class StagedDelivery:
         strategy: Name of the strategy that has the stages.
         failure_threshold: How many clusters of a stage may fail, less one, before the run stops.
         deadline_seconds: How long a cluster may take to report what it was given.
+        on_change: What of it is staged.
         orders: What is ordered of runs, in order.
     """
 
@@ -116,6 +132,7 @@ class StagedDelivery:
     strategy: str
     failure_threshold: int = 1
     deadline_seconds: int = 600
+    on_change: StagedChange = StagedChange.TEMPLATE
     orders: tuple[RunOrder, ...] = ()
 
 
@@ -139,6 +156,7 @@ def decode_staged_delivery(body: Body) -> StagedDelivery:
         strategy=text(spec, "strategy"),
         failure_threshold=number(spec, "failureThreshold") or 1,
         deadline_seconds=number(spec, "stageDeadlineSeconds") or 600,
+        on_change=StagedChange(text(spec, "onChange") or StagedChange.TEMPLATE),
         orders=tuple(map(_order, bodies(spec, "orders"))),
     )
 
@@ -194,6 +212,15 @@ def _refused_orders(orders: Iterable[RunOrder]) -> Iterator[Violation]:
             yield Violation(pointer, "staged-order", f"{message}{order.action}", expected)
 
 
+class OverrideVersion(NamedTuple):
+    """A version of an override policy: its file at `path` with a git blob, and its digest."""
+
+    key: ObjectKey
+    path: str
+    blob: str
+    digest: str
+
+
 class ContentVersion(NamedTuple):
     """A version of an object.
 
@@ -202,12 +229,42 @@ class ContentVersion(NamedTuple):
         blob: Full hex id of the git blob of that file.
         digest: Of what counts as its content.
         revision: Full hex id of the input commit in which a pass first saw it.
+        overrides: The override policies that mean it, sorted, `None` where these are not staged:
+            those of now count.
     """
 
     path: str
     blob: str
     digest: str
     revision: str
+    overrides: tuple[OverrideVersion, ...] | None = None
+
+    @property
+    def mark(self) -> str:
+        """What its copies bear, and no other version's."""
+        if not self.overrides:
+            return self.digest
+        return content_digest([self.digest, *(one.digest for one in self.overrides)])
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """By which versions are sorted."""
+        return self.path, self.blob, self.mark
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """All that it is read from, paths and blobs."""
+        overrides = ((one.path, one.blob) for one in self.overrides or ())
+        return (self.path, self.blob), *overrides
+
+    def is_like(self, other: "ContentVersion") -> bool:
+        """Return whether clusters would get the same of two versions.
+
+        Overrides that are staged in one of them only say nothing: somebody began or ceased to.
+        """
+        if self.overrides is None or other.overrides is None:
+            return self.digest == other.digest
+        return self.mark == other.mark
 
 
 def content_digest(content: object) -> str:
@@ -374,9 +431,27 @@ def encode_staged_record(record: StagedRecord) -> Body:
 
 
 def _decode_version(body: Body) -> ContentVersion:
-    return ContentVersion(
-        text(body, "path"), text(body, "blob"), text(body, "digest"), text(body, "revision")
-    )
+    path, blob, digest, revision = (text(body, name) for name in ContentVersion._fields[:4])
+    overrides = bodies_or_none(body, "overrides")
+    staged = None if overrides is None else tuple(map(_decode_override, overrides))
+    return ContentVersion(path, blob, digest, revision, staged)
+
+
+def _decode_override(body: Body) -> OverrideVersion:
+    path, blob, digest = (text(body, name) for name in OverrideVersion._fields[1:])
+    return OverrideVersion(ObjectKey.read(text(body, "object")), path, blob, digest)
+
+
+def _encode_version(version: ContentVersion) -> dict[str, object]:
+    found = version._asdict()
+    del found["overrides"]
+    if version.overrides is None:
+        return found
+    overrides = [
+        {"object": str(one.key), "path": one.path, "blob": one.blob, "digest": one.digest}
+        for one in version.overrides
+    ]
+    return {**found, "overrides": overrides}
 
 
 def _decode_object(body: Body) -> StagedObject:
@@ -393,17 +468,17 @@ def _decode_object(body: Body) -> StagedObject:
 
 
 def _encode_object(key: ObjectKey, found: StagedObject) -> Body:
-    versions = sorted(set(found.before.values()))
+    versions = sorted(set(found.before.values()), key=lambda one: one.order)
     before = [
         {
-            **one._asdict(),
+            **_encode_version(one),
             "clusters": sorted(name for name, had in found.before.items() if had == one),
         }
         for one in versions
     ]
     return {
         "object": str(key),
-        **found.version._asdict(),
+        **_encode_version(found.version),
         **({"before": before, "clusters": sorted(found.others)} if before else {}),
         **({"left": True} if found.left else {}),
     }
@@ -513,5 +588,6 @@ def past_contents(world: World) -> Iterator[tuple[str, str]]:
     for manifest in world.outputs_of_kind(STAGED_DELIVERY):
         for one in readable_staged_record(manifest.body).objects.values():
             for version in {one.version, *one.before.values()}:
-                if world.blobs.get(version.path) != version.blob:
-                    yield version.blob, version.path
+                for path, blob in version.files:
+                    if world.blobs.get(path) != blob:
+                        yield blob, path

@@ -34,6 +34,7 @@ from tests.core.test_staged_deliveries import (
     delivered,
     hear,
     in_stage,
+    overriding,
     staged_delivery,
     version,
 )
@@ -43,7 +44,19 @@ from tests.stories import Story, applied, linked, story
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
 
 CLUSTERS = ("a", "b", "c", "d")
-HAPPENS = ("look", "look", "look", "hear", "hear", "edit", "scale", "move", "order", "order")
+HAPPENS = (
+    "look",
+    "look",
+    "look",
+    "hear",
+    "hear",
+    "edit",
+    "override",
+    "scale",
+    "move",
+    "order",
+    "order",
+)
 STATUS = cluster_status(pods=100)
 STRATEGIES: Sequence[Sequence[Body]] = (
     (stage("canary"), stage("prod", maxConcurrency=2)),
@@ -76,6 +89,7 @@ class StagedPlay:
         self.spec = {
             "failureThreshold": self.chance.choice((1, 2)),
             "stageDeadlineSeconds": self.chance.choice((60, 300)),
+            "onChange": self.chance.choice(("template", "overrides")),
         }
         self.write()
         self.told.put(strategy(*self.chance.choice(STRATEGIES)))
@@ -114,11 +128,11 @@ class StagedPlay:
                     cluster = ClusterName(name)
                     body: Any = delivered(self.told, name)
                     digest = body["metadata"]["annotations"][CONTENT]
-                    allowed = {found.version.digest}
+                    allowed = {found.version.mark}
                     if cluster in found.before:
-                        allowed.add(found.before[cluster].digest)
+                        allowed.add(found.before[cluster].mark)
                     assert digest in allowed
-                    assert digest == record.version_on(key, cluster).digest
+                    assert digest == record.version_on(key, cluster).mark
         for name, count in placed.items():
             body = delivered(self.told, name)
             assert count == body["spec"]["replicas"]
@@ -142,6 +156,8 @@ class StagedPlay:
             case "scale":
                 self.replicas = self.chance.randint(2, 6)
                 self.write()
+            case "override":
+                self.told.put(overriding(str(self.chance.randint(1, 2))))
             case "move":
                 self.move(name)
             case "order":

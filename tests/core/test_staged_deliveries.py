@@ -460,3 +460,69 @@ def test_an_eviction_goes_on_while_a_stage_waits() -> None:
     told.put(in_stage("b", "prod", taints=[taint(effect="NoExecute")])).run(20)
 
     assert {"a": "2 x3", "c": "1 x3"}.items() <= images(told).items()
+
+
+def overriding(value: str, *, clusters: Sequence[str] = ()) -> Body:
+    """An OverridePolicy by which web has an annotation, on some clusters or on all."""
+    change = {"operator": "add", "value": {"tuned": value}}
+    target = {"targetCluster": {"clusterNames": list(clusters)}} if clusters else {}
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "OverridePolicy",
+        "metadata": metadata("tuned", "default"),
+        "spec": {"overrideRules": [{**target, "overriders": {"annotationsOverrider": [change]}}]},
+    }
+
+
+def tuned(told: Story) -> dict[str, object]:
+    """The annotation that each cluster is given."""
+    found: dict[str, Any] = {name: mapping(delivered(told, name), "metadata") for name in "abc"}
+    return {name: one["annotations"].get("tuned") for name, one in found.items()}
+
+
+def test_overrides_reach_all_clusters_at_once() -> None:
+    """Unless they are staged, too; then they begin a run as a template does."""
+    told = begun(*THREE)
+    told.put(overriding("1")).run(10)
+    assert {"a": "1", "b": "1", "c": "1"} == tuned(told)
+
+    told.put(staged_delivery(onChange="overrides")).run(20)
+    assert run_of(told) is None
+
+    told.put(overriding("2")).run(30)
+    assert {"a": "2", "b": "1", "c": "1"} == tuned(told)
+
+    told.put(version("2")).run(40)
+    assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+    hear(told, "a").run(50)
+    assert {"a": "2", "b": "2", "c": "2"} == tuned(told)
+    assert {"a": "2 x3", "b": "2 x3", "c": "2 x3"} == images(told)
+
+
+def test_an_override_that_comes_or_goes_is_staged() -> None:
+    """Each cluster goes by those of its version."""
+    told = begun(*THREE, onChange="overrides")
+    told.put(overriding("1")).run(10)
+    assert {"a": "1", "b": None, "c": None} == tuned(told)
+
+    hear(told, "a").run(20)
+    for name in "bc":
+        hear(told, name)
+    told.run(30)
+    told.drop(overriding("1")).run(40)
+    assert {"a": None, "b": "1", "c": "1"} == tuned(told)
+
+    generation = {**order(told, "Rollback"), "generation": 1}
+    told.put(staged_delivery(onChange="overrides", orders=[generation])).run(50)
+    assert {"a": "1", "b": "1", "c": "1"} == tuned(told)
+
+
+def test_an_override_that_cannot_be_read_holds_everything() -> None:
+    """As a template does."""
+    told = begun(*THREE)
+    told.put(overriding("1"), staged_delivery(onChange="overrides")).run(10)
+    told.trees.clear()
+    told.put(overriding("2"))
+
+    assert {"delivery-not-rendered"} == set(rules(told.run(20)))
+    assert {"a": "1", "b": "1", "c": "1"} == tuned(told)

@@ -152,7 +152,6 @@ KUBEFLEET = Owned(
         ("rebalance/rebalancer_files.py", "state"): "a rebalancer",
         ("rebalance/view.py", "policy"): "a rebalancer",
         ("shell/git/checkout/moves.py", "blob"): "what git prints",
-        ("staging/staged_delivery.py", "blob"): "a staged delivery",
         ("staging/staged_delivery.py", "state"): "a staged delivery",
         ("shell/git/objects.py", "blob"): "what git prints",
         ("shell/reports/metrics.py", "state"): "a label of a series",

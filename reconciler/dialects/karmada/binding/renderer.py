@@ -81,6 +81,7 @@ from reconciler.model.world import Manifest, World
 from reconciler.staging.staged_delivery import (
     STAGED_DELIVERY,
     ContentVersion,
+    OverrideVersion,
     StagedRecord,
     StagedVersions,
     staged_versions,
@@ -166,7 +167,16 @@ class KarmadaRenderer:
             clusters=frozenset(one.name for one in merged_targets(decode_spec(output.body))),
             replicas=path,
             content=partial(_content, template.body, path),
+            overrides=partial(self._meaning, template, output),
         )
+
+    def _meaning(self, template: Manifest, output: Manifest) -> tuple[Manifest, ...]:
+        """Return the override policies that mean a workload, sorted by key."""
+        overrides = self.rendering.overrides
+        body = claimed(template.body, *claim_of(decode_metadata(output.body)))
+        policies = (*overrides.cluster_wide, *overrides.of(template.key.namespace))
+        keys = {policy.key for policy, _ in rules_for(policies, body)}
+        return tuple(self.world.inputs[key] for key in sorted(keys))
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return the workload of a binding whose policy asks by now that its copies outlive it."""
@@ -275,20 +285,38 @@ class KarmadaRenderer:
         rendered: dict[ContentVersion, dict[ClusterName, ClusterWork | NotRendered]] = {}
         for version in dict.fromkeys(versions.values()):
             source: Manifest | None = template
-            if version.digest != record.objects[key].version.digest:
-                past = self.world.past.get(version.blob, ())
-                source = next((one for one in past if one.key == key), None)
-            if source is None:
+            rendering: Rendering | None = self.rendering
+            if not version.is_like(record.objects[key].version):
+                source = self._at(version, key)
+                rendering = self._rendering_at(version)
+            if source is None or rendering is None:
                 why = f"what it has, of {version.path}, cannot be read any more"
                 rendered[version] = {one.name: NotRendered(one.name, why) for one in targets}
                 continue
             marks = binding.marks
             stored = _as_stored(source, binding.spec.resource.uid, _generation(source, marks))
-            own = replace(binding, version=version.digest)
-            works = render_binding(own, targets, stored, self.rendering)
+            own = replace(binding, version=version.mark)
+            works = render_binding(own, targets, stored, rendering)
             rendered[version] = {one.cluster: one for one in works}
         for target in targets:
             yield rendered[versions[target.name]][target.name]
+
+    def _at(self, version: ContentVersion | OverrideVersion, key: ObjectKey) -> Manifest | None:
+        """Return an object as a version of its file has it, `None` if that cannot be read."""
+        if self.world.blobs.get(version.path) == version.blob:
+            return self.world.inputs.get(key)
+        past = self.world.past.get(version.blob, ())
+        return next((one for one in past if one.key == key), None)
+
+    def _rendering_at(self, version: ContentVersion) -> Rendering | None:
+        """Return how a version is rendered: by its overrides, `None` if one cannot be read."""
+        if version.overrides is None:
+            return self.rendering
+        found = [self._at(one, one.key) for one in version.overrides]
+        policies = [decode_override_policy(one) for one in found if one is not None]
+        if len(policies) < len(found):
+            return None
+        return replace(self.rendering, overrides=index_overrides(policies))
 
     def _leaving(
         self, binding: RenderedBinding, stored: Body, kept: frozenset[ClusterName]
