@@ -9,9 +9,9 @@ from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, prin
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange, UpstreamEvent
 from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
-from reconciler.model.text import enumerated, shown
+from reconciler.model.text import enumerated, short_id, shown
 from reconciler.model.world import World
 from reconciler.staging.staged_delivery import (
     STAGED_DELIVERY,
@@ -123,6 +123,31 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
             continue
         if run.state is RunState.UPDATING and run.reason.startswith(APPROVAL):
             yield output.key, f"{run.reason.removeprefix('waits for ')} (run {run.id})"
+
+
+def held_in(world: World) -> dict[ObjectKey, dict[ClusterName, str]]:
+    """Return the clusters that keep an earlier version, by object, each with a clause why."""
+    held: dict[ObjectKey, dict[ClusterName, str]] = {}
+    for output in world.outputs_of_kind(STAGED_DELIVERY):
+        record = readable_staged_record(output.body)
+        for key, found in record.objects.items():
+            for cluster, had in sorted(found.before.items()):
+                if not record.version_on(key, cluster).is_like(found.version):
+                    why = _held(output.key.name, record.run, cluster, left=found.left)
+                    told = f"{why}; it has what {short_id(had.revision)} brought"
+                    held.setdefault(key, {}).setdefault(cluster, told)
+    return held
+
+
+def _held(name: str, run: ContentRun | None, cluster: ClusterName, *, left: bool) -> str:
+    """Return why a cluster keeps an earlier version."""
+    if left or run is None:
+        return f"the StagedDelivery {name} left it so"
+    if run.state is not RunState.UPDATING:
+        what = "is stopped" if run.state is RunState.STOPPED else "is rolled back"
+        return f"the run {run.id} of {name} {what}"
+    stage = next((one.name for one in run.stages if cluster in one.waiting), "")
+    return f"stage {stage} of {name}" if stage else f"a stage of {name} that selects it"
 
 
 def dangling_in_staged_deliveries(

@@ -115,6 +115,10 @@ def test_a_change_goes_through_three_stages_while_a_cluster_fails(
     told.run(version("2", replicas=3), told="Release 2")
     assert {"a": "2", "b": "1", "c": "1"} == told.images
 
+    assert 0 == run(["-C", str(told.fleet.folder), "why", "deployment/web"])
+    first = told.fleet.git("rev-list", "--max-parents=0", "HEAD")[:12]
+    assert f"stage early of web; it has what {first} brought" in capsys.readouterr().out
+
     told.run(version("2", replicas=4), told="Scale to 4")
     assert ({"a": "2", "b": "1", "c": "1"}, 12) == (told.images, told.replicas)
 

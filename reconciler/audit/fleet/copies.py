@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.audit.fleet.assumed_outputs import as_of, shown_at
-from reconciler.core.dialects import DIALECTS, dialect_of, wraps
+from reconciler.core.dialects import DIALECTS, decision_on, dialect_of, wraps
 from reconciler.core.record import recorded_faults
 from reconciler.core.safety import REMOVAL_BRAKED
 from reconciler.delivery.carriage import Carriage, not_carried, why_held
@@ -31,6 +31,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.records import dataclass, replace
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import World
+from reconciler.staging.view import held_in
 
 VOUCHED = frozenset({Report.ASSUMED, Report.REPORTED, Report.HEALTHY})
 """What is not believed of a cluster that is down."""
@@ -97,6 +98,7 @@ class CopiesOf:
     _shown: World | None = None
     _renderers: dict[str, Renderer] = dataclasses.field(default_factory=dict)
     _known: dict[str, Copies] = dataclasses.field(default_factory=dict)
+    _held: dict[ObjectKey | None, dict[ClusterName, str]] | None = None
     _down: dict[str, dict[ClusterName, bool]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -125,14 +127,26 @@ class CopiesOf:
         for name in vouching - known.keys():  # each is asked once, however many copies it has
             known[name] = self._is_down(dialect, name)
         down = {name for name in vouching if known[name]}
-        if not down:
+        held = self._held_on(key)
+        if not down and not held:
             return tuple(asked)
         return tuple(
-            replace(one, report=Report.AT_RISK)
-            if one.report in VOUCHED and one.cluster in down
-            else one
+            replace(
+                one,
+                report=Report.AT_RISK
+                if one.report in VOUCHED and one.cluster in down
+                else one.report,
+                waits_for=one.waits_for or held.get(one.cluster, ""),
+            )
             for one in asked
         )
+
+    def _held_on(self, key: ObjectKey) -> Mapping[ClusterName, str]:
+        """Return the clusters on which a change of content waits for its stage, and why."""
+        if self._held is None:
+            found = held_in(self.world).items()
+            self._held = {decision_on(one): clusters for one, clusters in found}
+        return self._held.get(key, {})
 
     def _is_down(self, dialect: Dialect, name: ClusterName) -> bool:
         """Return whether a cluster is down."""
