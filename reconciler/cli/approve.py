@@ -1,4 +1,7 @@
-"""An approval that a person gives: its manifest, where it is put, and what it would move."""
+"""An approval that a person gives: its manifest, where it is put, and what it would move.
+
+Of a staged delivery it is an order among others, which stand in the manifest of that.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,17 +12,31 @@ from reconciler.audit.named_object import find_object, spelled
 from reconciler.audit.previews.edits import put
 from reconciler.audit.previews.preview import look_ahead
 from reconciler.cli.delivery import ManifestOptions, commit_subject
+from reconciler.cli.edits import EditOptions, ObjectEdit, edit_objects
 from reconciler.cli.new_manifests import check_read, open_base, print_manifest, write_manifest
 from reconciler.cli.previews import moment_in
 from reconciler.cli.progress import PASSES, doing
+from reconciler.cli.world import open_fleet
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import Approval
 from reconciler.errors import UsageError
+from reconciler.manifests.edits.fields import AppendItem
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, number
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.text import shown
 from reconciler.model.world import World
+from reconciler.staging.staged_delivery import (
+    AFTER,
+    BEFORE,
+    STAGED_DELIVERY,
+    ContentRun,
+    OrderedAction,
+    readable_staged_record,
+)
+from reconciler.staging.view import awaited_approval
 
 FOLDER = "approvals"
 MESSAGE = "approved with reconciler approve"
@@ -60,6 +77,68 @@ def run(
     return 0
 
 
+def order(
+    directory: Path,
+    /,
+    *,
+    action: str,
+    name: str,
+    stage: str | None,
+    task: str | None,
+    to: EditOptions,
+) -> int:
+    """Order something of the run of a staged delivery, or show it; return the exit code."""
+    ordered = OrderedAction[action.upper()]
+    approves = ordered is OrderedAction.APPROVE
+    if (stage or task) and not approves:
+        raise UsageError(f"a stage is approved only; {action} is about the whole run")
+    key = ObjectKey(*STAGED_DELIVERY, "", name.removeprefix(f"{STAGED_DELIVERY[1].lower()}/"))
+
+    def wanted(world: World) -> list[ObjectEdit]:
+        if key not in world.inputs:
+            raise UsageError(f"there is no {spelled(key)}")
+        output = _record_of(directory, to, world, key)
+        run = None if output is None else readable_staged_record(output).run
+        if output is None or run is None:
+            raise UsageError(f"no content of {spelled(key)} has changed yet, so it has no run")
+        if run.is_over:
+            raise UsageError(f"the run {run.id} of {spelled(key)} is over: {run.state}")
+        item: dict[str, str | int] = {
+            "run": run.id,
+            "generation": number(mapping(output, "metadata"), "generation"),
+            "action": str(ordered),
+        }
+        if approves:
+            item |= dict(zip(("stage", "task"), _approved(run, stage, task), strict=True))
+        said = f"{action} {run.id}"
+        present = bodies(mapping(world.inputs[key].body, "spec"), "orders")
+        steps = () if approves and item in present else (AppendItem(("spec", "orders"), item),)
+        return [ObjectEdit(key=key, steps=steps, becomes=said, is_already="is approved already")]
+
+    return edit_objects(directory, to, wanted, lambda names: f"{action.capitalize()} {names}")
+
+
+def _record_of(directory: Path, to: EditOptions, world: World, key: ObjectKey) -> Body | None:
+    """Return the status file of a staged delivery, from the branch of the outputs if need be."""
+    output = world.outputs.get(key)
+    if output is None and to.layout.apart:
+        with open_fleet(directory, to.layout).sides(base="HEAD") as sides:
+            output = sides.merged.outputs.get(key)
+    return None if output is None else output.body
+
+
+def _approved(run: ContentRun, stage: str | None, task: str | None) -> tuple[str, str]:
+    """Return stage and task that are approved: what the run waits for, unless one is named."""
+    awaited = awaited_approval(run)
+    if stage is None and awaited is None:
+        reason = f": it {run.reason}" if run.reason else ""
+        raise UsageError(f"the run {run.id} does not await approval{reason}; name a stage")
+    named = stage or ("" if awaited is None else awaited[0])
+    if task is not None:
+        return named, AFTER if task == "after" else BEFORE
+    return awaited if awaited is not None and awaited[0] == named else (named, BEFORE)
+
+
 def _find(world: World, word: str, namespace: str) -> ObjectKey:
     """Return the object that asks for approval: by KIND/NAME, or by its name alone.
 
@@ -67,8 +146,11 @@ def _find(world: World, word: str, namespace: str) -> ObjectKey:
         UsageError: There is none, or several have the name.
     """
     kinds = [kind for dialect in DIALECTS for kind in sorted(dialect.approvable)]
+    staged = ObjectKey(*STAGED_DELIVERY, "", word.rpartition("/")[2])
     if "/" in word:
         key = find_object(world, word, namespace)
+        if key[:2] == STAGED_DELIVERY:
+            raise UsageError(f"approve it by reconciler rollout approve {key.name}")
         if key[:2] not in kinds:
             names = ", ".join(kind for _, kind in kinds)
             raise UsageError(f"{spelled(key)} cannot be approved; only: {names}")
@@ -77,6 +159,8 @@ def _find(world: World, word: str, namespace: str) -> ObjectKey:
         places = ((kind, namespace if world.known.scopes[kind] else "") for kind in kinds)
         keys = [ObjectKey(*kind, place, word) for kind, place in places]
         found = [key for key in keys if key in world.inputs]
+    if not found and staged in world.inputs:
+        raise UsageError(f"approve it by reconciler rollout approve {staged.name}")
     if not found:
         raise UsageError(f"there is no {shown(word)} to approve")
     if len(found) > 1:

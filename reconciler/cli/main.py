@@ -292,6 +292,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Make changes (as files to commit)": {
         "rebalance": "Write a WorkloadRebalancer, and show what it would move.",
         "approve": "Approve a stage of a staged update run.",
+        "rollout": "Approve, stop, resume or roll back a change that is delivered in stages.",
         "undo": "Take a decision or an edit back: its causes, and the objects it moved.",
         "suspend": "Stop scheduling an object, or everything; placements stay as they are.",
         "resume": "Resume scheduling of what was suspended.",
@@ -380,10 +381,6 @@ ANSWERS: Mapping[str, str] = {
     "proxy": f"{NO_SERVER}; reconciler serve serves a web page",
     "register": NEW_CLUSTER,
     "replace": COMMIT,
-    "rollout": (
-        "git revert undoes a decision or an edit, reconciler history lists them, "
-        "reconciler rebalance schedules from scratch, reconciler suspend and resume pause it"
-    ),
     "set": f"{BY_HAND}; reconciler scale and reconciler label edit a line of it",
     "token": NO_SERVER,
     "unjoin": NO_CLUSTER,

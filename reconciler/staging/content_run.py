@@ -25,8 +25,9 @@ from reconciler.model.moments import add, earliest, format_moment, span
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated
 from reconciler.staging.staged_delivery import (
+    AFTER,
+    BEFORE,
     CONTENT,
-    TASK_NAMES,
     ClusterProgress,
     ContentRun,
     ContentVersion,
@@ -42,7 +43,6 @@ from reconciler.staging.staged_delivery import (
 from reconciler.staging.strategy import APPROVAL, TIMED_WAIT, Stage, StageTask
 
 NAMED = 3  # clusters that are named in a sentence
-BEFORE, AFTER = TASK_NAMES
 MICROSECOND = 1000  # in nanoseconds
 
 
@@ -283,7 +283,7 @@ def _obey(order: RunOrder, run: ContentRun, now: datetime) -> ContentRun:
             return _with_stage(run, replace(stage, approved=stage.approved | {order.task}))
         case OrderedAction.STOP:
             return replace(run, state=RunState.STOPPED, reason="an order stops it")
-        case OrderedAction.ROLL_BACK:
+        case OrderedAction.ROLLBACK:
             return replace(
                 run, state=RunState.ROLLED_BACK, ended_at=now, reason="an order rolls it back"
             )

@@ -85,7 +85,7 @@ class OrderedAction(StrEnum):
     APPROVE = "Approve"
     STOP = "Stop"
     RESUME = "Resume"
-    ROLL_BACK = "Rollback"
+    ROLLBACK = "Rollback"
 
 
 class RunOrder(NamedTuple):
@@ -111,7 +111,7 @@ class RunOrder(NamedTuple):
         return " ".join(filter(None, (str(self.generation), self.action, self.stage, self.task)))
 
 
-TASK_NAMES = ("BeforeStage", "AfterStage")
+BEFORE, AFTER = "BeforeStage", "AfterStage"
 """The tasks of a stage as orders name them."""
 
 

@@ -14,6 +14,8 @@ from reconciler.model.kinds import Kind
 from reconciler.model.text import enumerated, short_id, shown
 from reconciler.model.world import World
 from reconciler.staging.staged_delivery import (
+    AFTER,
+    BEFORE,
     STAGED_DELIVERY,
     ContentRun,
     RunState,
@@ -70,7 +72,7 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
         for reason, message in _happened(known.get(stage.name), stage):
             yield key, UpstreamEvent(NORMAL, reason, message)
     if then is None or then.state is not after.state:
-        yield from _ended(key, after)
+        yield from _ended(key, after, resumed=then is not None)
 
 
 def _plan(run: ContentRun) -> str:
@@ -100,7 +102,7 @@ def _happened(then: StageProgress | None, stage: StageProgress) -> Iterator[tupl
         yield "StageSucceeded", f"Stage {stage.name} is over"
 
 
-def _ended(key: ObjectKey, run: ContentRun) -> Iterator[ObjectEvent]:
+def _ended(key: ObjectKey, run: ContentRun, *, resumed: bool) -> Iterator[ObjectEvent]:
     if run.state is RunState.FINISHED:
         yield (
             key,
@@ -108,6 +110,8 @@ def _ended(key: ObjectKey, run: ContentRun) -> Iterator[ObjectEvent]:
                 NORMAL, "RunFinished", f"Run {run.id} is over: no cluster has another version"
             ),
         )
+    elif run.state is RunState.UPDATING and resumed:
+        yield key, UpstreamEvent(NORMAL, "RunResumed", f"Run {run.id} goes on")
     elif run.state is RunState.STOPPED:
         yield key, UpstreamEvent(WARNING, "RunStopped", f"Run {run.id} is stopped: {run.reason}")
     elif run.state is RunState.ROLLED_BACK:
@@ -123,6 +127,14 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
             continue
         if run.state is RunState.UPDATING and run.reason.startswith(APPROVAL):
             yield output.key, f"{run.reason.removeprefix('waits for ')} (run {run.id})"
+
+
+def awaited_approval(run: ContentRun) -> tuple[str, str] | None:
+    """Return the stage that waits for approval, and which task of it does, `None` if none does."""
+    if run.state is not RunState.UPDATING or not run.reason.startswith(APPROVAL):
+        return None
+    stage = next(one for one in run.stages if one.ended_at is None)
+    return stage.name, BEFORE if stage.started_at is None else AFTER
 
 
 def held_in(world: World) -> dict[ObjectKey, dict[ClusterName, str]]:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.history import answer
+from tests.core.test_staged_deliveries import version
+from tests.delivery.test_staged_story import StagedFleet
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -204,3 +206,25 @@ def test_a_placement_without_a_run_says_what_it_waits_for(fleet: Checkout, capsy
 
     for words in (["status"], ["validate"], ["why", "clusterresourceplacement/shop"]):
         assert waits in answer(fleet, capsys, *words)[1]
+
+
+def test_orders_of_a_staged_delivery_are_lines_of_its_file(tmp_path: Path, capsys: Capsys) -> None:
+    """Approved is what awaits it; another order is about the run as it is."""
+    told = StagedFleet.begun(tmp_path / "fleet")
+    fleet = told.fleet
+    assert 2 == answer(fleet, capsys, "rollout", "stop", "web")[0]
+
+    told.run(version("2", replicas=3)).report("a")
+    assert 2 == answer(fleet, capsys, "approve", "web")[0]
+    assert 2 == answer(fleet, capsys, "rollout", "stop", "web", "early")[0]
+    assert 0 == answer(fleet, capsys, "rollout", "approve", "web")[0]
+    fleet.git("commit", "-qam", "Approve")
+    told.run()
+    assert {"a": "2", "b": "2", "c": "1"} == told.images
+
+    assert 2 == answer(fleet, capsys, "rollout", "approve", "web")[0]
+    assert 0 == answer(fleet, capsys, "rollout", "rollback", "web", "--branch", "back", *BY_ADA)[0]
+    fleet.git("merge", "-q", "back")
+    told.run()
+    assert {"a": "1", "b": "1", "c": "1"} == told.images
+    assert 2 == answer(fleet, capsys, "rollout", "resume", "web")[0]

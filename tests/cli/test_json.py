@@ -74,7 +74,7 @@ ASKED = {
     "plan": ["plan --base HEAD~1 --worktree", "plan --base HEAD~2 --head HEAD~1"],
     "plan --roots": ["plan --base HEAD~1 --roots teams/*"],
     "rebalance": ["rebalance deployment/shop --dry-run"],
-    "scale, label, cordon, uncordon and taint": [
+    "scale, label, cordon, uncordon, taint and rollout": [
         "scale deployment/shop --replicas=7 --dry-run",
         "label deployment/shop app=shop",
         "cordon edge1 member1 --dry-run",

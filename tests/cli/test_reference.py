@@ -343,7 +343,6 @@ def test_an_answer_is_a_sentence_and_names_verbs_that_there_are(
     [
         pytest.param("delete", "remove its file", id="delete"),
         pytest.param("apply", "commit it", id="apply"),
-        pytest.param("rollout", "git revert", id="rollout"),
         pytest.param("edit", "open its file", id="edit"),
     ],
 )

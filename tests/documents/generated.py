@@ -139,7 +139,7 @@ ANSWERS: Mapping[str, type] = {
     "plan": PlanJson,
     "plan --roots": RootPlansJson,
     "rebalance": RebalanceJson,
-    "scale, label, cordon, uncordon and taint": EditsJson,
+    "scale, label, cordon, uncordon, taint and rollout": EditsJson,
     "simulate": SimulateJson,
     "simulate --fail-each": SimulateFailEachJson,
     "status": StatusJson,

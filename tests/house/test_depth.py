@@ -22,8 +22,8 @@ from tests.house.sources import PACKAGE, ROOT, SOURCES, late_imports, text_of, t
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 DEEP = 150  # lines of code from which on a file may have a single user in its room
 MOST_IMPORTS_PERCENT = 16
-MOST_FILES = 497
-MOST_TEST_FILES = 372  # those of tests/, what supports them included
+MOST_FILES = 503
+MOST_TEST_FILES = 375  # those of tests/, what supports them included
 
 SINGLE_USERS = frozenset(
     (
@@ -69,7 +69,7 @@ PAIRS = frozenset(
 )
 """Rooms that import each other: each pair is one room, or something stands in the wrong one."""
 
-PUBLIC_WITH_ONE_USER = 1378
+PUBLIC_WITH_ONE_USER = 1400
 """Public functions and classes that a single other file uses."""
 
 FILES_ENTERED: Mapping[str, int] = {"karmada": 29, "ocm": 13, "kubefleet": 31}

@@ -1,9 +1,10 @@
 """`reconciler rebalance`, `scale`, `drain` and the other verbs that write user files.
 
 `rebalance` writes a WorkloadRebalancer and says what it would move; `approve` writes what approves
-a stage of a staged update run; `scale` sets replicas, `label` labels, `taint` the taints of
-clusters, and `scores` the numbers of clusters as AddOnPlacementScores. `resume` takes a `suspend`
-back, `uncordon` a `cordon`, and `undo` any commit. `drain` empties clusters, and says what is left.
+a stage of a staged update run, `rollout` orders of staged deliveries; `scale` sets replicas,
+`label` labels, `taint` the taints of clusters, and `scores` the numbers of clusters as
+AddOnPlacementScores. `resume` takes a `suspend` back, `uncordon` a `cordon`, and `undo` any commit.
+`drain` empties clusters, and says what is left.
 """
 
 from typing import TYPE_CHECKING
@@ -132,6 +133,36 @@ def approve_command() -> None:
       reconciler approve stagedupdaterun/nightly -n team-a --dry-run
     \b
     Exit codes: 0 success or approved before, 1 cannot write, 2 the run does not await approval.
+    """
+
+
+@click.command(name="rollout")
+@click.argument("action", type=click.Choice(["approve", "stop", "resume", "rollback"]))
+@click.argument("name", metavar="NAME")
+@click.argument("stage", required=False)
+@click.option(
+    "--task",
+    type=click.Choice(["before", "after"]),
+    help="Task of the stage to approve  [default: the one that is awaited, else before]",
+)
+@edit_options
+@click.pass_obj
+@runs("reconciler.cli.approve", "order")
+def rollout_command() -> None:
+    r"""Order something of the run of a StagedDelivery: approve a stage, stop, resume, roll back.
+
+    NAME is a StagedDelivery. The order is added to its file, in the checkout, uncommitted, or with
+    --branch on a new branch; it takes effect once merged, and is valid for this run only. The
+    default STAGE of an approval is the one that awaits it.
+
+    \b
+    Examples:
+      reconciler rollout approve shop
+      reconciler rollout approve shop prod --task after --branch approve-prod
+      reconciler rollout stop shop
+      reconciler rollout rollback shop --dry-run
+    \b
+    Exit codes: 0 success or approved before, 1 cannot write, 2 there is no such run.
     """
 
 
