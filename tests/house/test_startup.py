@@ -87,7 +87,7 @@ def test_looking_loads_no_scheduler(decided: Path, arguments: list[str]) -> None
     assert [] == sorted(name for name in modules if name.startswith(DECIDING))
 
 
-OWN_MODULES, MODULES = 250, 421
+OWN_MODULES, MODULES = 250, 422
 
 
 @pytest.mark.parametrize("words", ["clusters member1", "rb shop-deployment"])

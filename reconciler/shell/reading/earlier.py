@@ -31,7 +31,7 @@ from reconciler.errors import ShellError
 from reconciler.manifests.identity import CRD
 from reconciler.manifests.paths import is_manifest_name
 from reconciler.manifests.text.raw import Oversized
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, replace
 from reconciler.model.remembered import differing_keys
@@ -143,8 +143,8 @@ Before = dict[str, TreeEntry | None]
 class EditedInputs:
     """The files that differ since one pass; what a pass wrote itself is gone through once."""
 
-    def __init__(self, trees: Trees, listings: Listings, output_root: str) -> None:
-        self._trees, self._listings, self._output_root = trees, listings, output_root
+    def __init__(self, trees: Trees, listings: Listings, layout: RepositoryLayout) -> None:
+        self._trees, self._listings, self._layout = trees, listings, layout
         self._followed: tuple[str, str, Covers, Before] | None = None
 
     def find(self, last: LastPass | None, inputs: str, covers: Covers) -> Before:
@@ -181,7 +181,7 @@ class EditedInputs:
         if self._listings.knows(last):
             then, now = self._listings.entries(last), self._listings.entries(inputs)
             return _read({path: then.get(path) for path in differing_keys(now, then)}, covers)
-        changes = self._trees.changed(last, inputs, but=self._output_root)
+        changes = self._trees.changed(last, inputs, but=self._layout.output_root)
         return _read({change.path: change.before for change in changes}, covers)
 
 

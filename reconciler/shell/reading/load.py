@@ -130,7 +130,7 @@ class Loader:
         )
         self._every = Below(layout.output_root)
         self._good_versions = GoodVersions(self._listings, self.version)
-        self._edited = EditedInputs(trees, self._listings, layout.output_root)
+        self._edited = EditedInputs(trees, self._listings, layout)
         self._earlier = EarlierFiles(trees, self._inputs, self.version)
         self._restorations = Restorations(trees, self.version, self._output, layout.output_root)
         self._surveyed: InputIndex | None = None
