@@ -131,7 +131,7 @@ def _approved(run: ContentRun, stage: str | None, task: str | None) -> tuple[str
     """Return stage and task that are approved: what the run waits for, unless one is named."""
     awaited = awaited_approval(run)
     if stage is None and awaited is None:
-        reason = f": it {run.reason}" if run.reason else ""
+        reason = f" ({run.reason})" if run.reason else ""
         raise UsageError(f"the run {run.id} does not await approval{reason}; name a stage")
     named = stage or ("" if awaited is None else awaited[0])
     if task is not None:

@@ -366,7 +366,7 @@ def _moved_by(
     Raises:
         UsageError: An object would not be accepted so.
     """
-    from reconciler.audit.previews.edits import put, remove
+    from reconciler.audit.previews.edits import at_their_files, put, remove
     from reconciler.audit.previews.preview import look_ahead, passes_ahead
     from reconciler.cli.previews import check_accepted, moment_in
 
@@ -378,7 +378,13 @@ def _moved_by(
     now = moment_in(present, None)
     with doing(PASSES):
         passes = passes_ahead(present, merged, now, settled)
-        return _Edited(merged, passes[1], look_ahead(present, merged, now, passes=passes))
+        preview = look_ahead(present, merged, now, passes=passes)
+    paths = {
+        edit.key: edit.path if isinstance(edit, NewObject) else world.inputs[edit.key].origin.path
+        for edit in edits
+        if edit.key in bodies
+    }
+    return _Edited(merged, passes[1], at_their_files(preview, merged, paths))
 
 
 def _decided_world(

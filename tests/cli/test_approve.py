@@ -222,7 +222,11 @@ def test_orders_of_a_staged_delivery_are_lines_of_its_file(tmp_path: Path, capsy
     told.run()
     assert {"a": "2", "b": "2", "c": "1"} == told.images
 
-    assert 2 == answer(fleet, capsys, "rollout", "approve", "web")[0]
+    code, _, err = answer(fleet, capsys, "rollout", "approve", "web")
+    assert (2, True) == (code, "does not await approval (waits for b in stage " in err)
+    _, out, _ = answer(fleet, capsys, "rollout", "stop", "web")
+    assert "Plan: 1 fault in stageddelivery/web.yaml; nothing moves" in out
+    fleet.git("checkout", "--quiet", ".")
     assert 0 == answer(fleet, capsys, "rollout", "rollback", "web", "--branch", "back", *BY_ADA)[0]
     fleet.git("merge", "-q", "back")
     told.run()

@@ -176,6 +176,23 @@ def put(world: World, changed: Mapping[ObjectKey, Body]) -> World:
     return replace(world, inputs=there, blobs=blobs, kinds=world.kinds.next())
 
 
+def at_their_files(preview: Preview, merged: World, paths: Mapping[ObjectKey, str]) -> Preview:
+    """Return a preview of edits whose faults are at the files that people write.
+
+    Args:
+        preview: Of the world with the edits.
+        merged: That world, in which each edited object has a file of its own.
+        paths: Where people write these objects.
+    """
+    homes = {merged.inputs[key].origin.path: path for key, path in paths.items()}
+    faults = {replace(one, path=homes.get(one.path, one.path)): None for one in preview.faults}
+    return replace(
+        preview,
+        faults=tuple(one for one in faults if one not in preview.mended),
+        mended=tuple(one for one in preview.mended if one not in faults),
+    )
+
+
 def _edited(
     world: World, keys: Iterable[ObjectKey], change: Callable[[ObjectKey, Body], Body]
 ) -> World:
