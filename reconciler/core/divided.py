@@ -27,6 +27,7 @@ from reconciler.model.records import dataclass, field, replace
 from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import Fault, Kinds, Projections, World
 from reconciler.rebalance.target import REBALANCER, TRIGGER
+from reconciler.staging.staged_delivery import STAGED_DELIVERY
 from reconciler.version import __version__
 
 
@@ -43,6 +44,7 @@ def is_divisible(world: World) -> bool:
         or decode_delivery(settings).destinations
         or world.of_kind(*REBALANCER)
         or world.of_kind(*TRIGGER)
+        or world.of_kind(*STAGED_DELIVERY)  # it may stage objects of every piece
         or own_manager(world)  # each piece would write all profiles
         or inventories_in(world)  # each is part of all clusters, and may be placed, too
     )

@@ -23,6 +23,7 @@ from tests.builders import (
 from tests.core.cell_fleets import CellFleet
 from tests.core.test_law_asked_alone import CELLS, PLAIN, SETS, files, unbalanced
 from tests.core.test_laws import LAW
+from tests.core.test_staged_deliveries import staged_delivery
 from tests.dialects.ocm.test_laws import hubs
 from tests.stories import Story, applied, story
 from tests.strategies import READS_SETTINGS, objects
@@ -113,6 +114,7 @@ FIRST = (cluster("a"), policy("p", selectors=[selector("Deployment")]), deployme
     "counted",
     [
         pytest.param([rebalancer("r")], id="a-rebalancer"),
+        pytest.param([staged_delivery()], id="a-staged-delivery"),
         pytest.param(
             [configuration(freeze={"windows": [{"schedule": "0 0 * * *", "duration": "1h"}]})],
             id="a-freeze",

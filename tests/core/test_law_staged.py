@@ -116,7 +116,11 @@ class StagedPlay:
         assert not outcome.traces
         assert outcome.recheck_at is None or outcome.recheck_at > self.told.now
         self.told.files = applied(self.told.files, outcome)
-        assert () == reconcile(self.told.world(), self.told.now).changes
+        settled = reconcile(self.told.world(), self.told.now)
+        assert () == settled.changes
+        until = settled.recheck_at or self.told.now + timedelta(days=1)
+        before = self.told.now + (until - self.told.now) * self.chance.random()
+        assert () == reconcile(self.told.world(), before.replace(microsecond=0)).changes
         self.hold()
 
     def hold(self) -> None:
