@@ -32,6 +32,7 @@ from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.sources import branch_files
 from reconciler.shell.resources import SystemClock
+from reconciler.staging.staged_delivery import STAGED_DELIVERY
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.foresight import Coming
@@ -101,6 +102,8 @@ def _root(world: World, word: str, namespace: str) -> ObjectKey:
     key = find_object(world, word, namespace)
     if key not in world.inputs and key not in world.outputs:
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
+    if key[:2] == STAGED_DELIVERY:
+        return key
     dialect = dialect_of(key.group)
     if dialect is not None and (key.group, key.kind) in dialect.roots | dialect.concerning:
         return key

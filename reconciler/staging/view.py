@@ -3,10 +3,11 @@
 Events say how far a run is, in the words of its record.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, printed
 from reconciler.manifests.references import Dangling, Known, proposal
+from reconciler.model.body import Body
 from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange, UpstreamEvent
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -127,6 +128,21 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
             continue
         if run.state is RunState.UPDATING and run.reason.startswith(APPROVAL):
             yield output.key, f"{run.reason.removeprefix('waits for ')} (run {run.id})"
+
+
+def progress_facts(record: Body) -> Mapping[str, str]:
+    """Return how far the run of a staged delivery is, and each stage of it, by name."""
+    run = readable_staged_record(record).run
+    if run is None:
+        return {}
+    reason = f": {run.reason}" if run.reason else ""
+    facts = {"run": f"{run.id} {run.state}{reason}"}
+    for stage in run.stages:
+        done = sum(one.ended_at is not None and not one.failure for one in stage.clusters)
+        failed = sum(bool(one.failure) for one in stage.clusters)
+        told = f"{done} of {len(stage.clusters) + len(stage.waiting)} updated"
+        facts[f"stage {stage.name}"] = f"{told}, {failed} failed" if failed else told
+    return facts
 
 
 def awaited_approval(run: ContentRun) -> tuple[str, str] | None:

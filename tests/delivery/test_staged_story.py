@@ -119,6 +119,11 @@ def test_a_change_goes_through_three_stages_while_a_cluster_fails(
     first = told.fleet.git("rev-list", "--max-parents=0", "HEAD")[:12]
     assert f"stage early of web; it has what {first} brought" in capsys.readouterr().out
 
+    assert 0 == run(["-C", str(told.fleet.folder), "tree", "stageddelivery/web"])
+    shown = capsys.readouterr().out
+    assert "waits for a in stage canary, stage canary: 0 of 1 updated" in shown
+    assert "stage prod of web" in shown
+
     told.run(version("2", replicas=4), told="Scale to 4")
     assert ({"a": "2", "b": "1", "c": "1"}, 12) == (told.images, told.replicas)
 

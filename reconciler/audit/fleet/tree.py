@@ -8,7 +8,7 @@ from datetime import datetime
 
 from reconciler.audit.fleet.assumed_outputs import as_of
 from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy, Elsewhere
-from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.dialects import DIALECTS, decision_on, dialect_of
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import decode_delivery
 from reconciler.dialects.renderer import Rendered
@@ -17,6 +17,8 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
+from reconciler.staging.staged_delivery import STAGED_DELIVERY, readable_staged_record
+from reconciler.staging.view import progress_facts
 
 Here = Mapping[str, DeliveredCopy]
 """Cluster to the copy there."""
@@ -50,9 +52,23 @@ def tree_of(world: World, key: ObjectKey, elsewhere: Elsewhere, now: datetime) -
         elsewhere: What is delivered on other branches.
         now: Moment of the question, aware UTC.
     """
-    dialect = dialect_of(key.group)
-    root = node_of(key) if dialect is None else dialect.view().world.tree(as_of(world, now), key)
+    shown = as_of(world, now)
+    root = _staged(shown, key) if key[:2] == STAGED_DELIVERY else _hanging(shown, key)
     return _with_copies(root, CopiesOf(world, now, elsewhere), {})
+
+
+def _hanging(world: World, key: ObjectKey) -> TreeNode:
+    dialect = dialect_of(key.group)
+    return node_of(key) if dialect is None else dialect.view().world.tree(world, key)
+
+
+def _staged(world: World, key: ObjectKey) -> TreeNode:
+    """Return a staged delivery with how far its run is, and the decisions on what it stages."""
+    output = world.outputs.get(key)
+    body = {} if output is None else output.body
+    decisions = map(decision_on, readable_staged_record(body).objects)
+    below = (_hanging(world, one) for one in decisions if one is not None)
+    return node_of(key, progress_facts(body), tuple(below))
 
 
 def _with_copies(node: TreeNode, copies: CopiesOf, above: Here) -> CopyTree:

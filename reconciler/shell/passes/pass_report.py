@@ -48,6 +48,7 @@ from reconciler.shell.git.signing import CommitSigning
 from reconciler.shell.passes.branch_delivery import BranchDelivered, put_back
 from reconciler.shell.passes.trust import RefusedCommit
 from reconciler.shell.reading.sources import Heads, Sources
+from reconciler.staging.staged_delivery import STAGED_DELIVERY, readable_staged_record
 from reconciler.version import __version__
 
 
@@ -325,6 +326,7 @@ class PassSummary(BranchPass):
         allow: The digests that let go what is held back, sorted.
         recheck_at: The next moment at which time alone could change the answer.
         rebalancers: How many rebalancers and triggers are in each state after it.
+        staged_runs: How many staged deliveries have a run in each state after it.
         moving: How many objects have something that is to be ready before something else goes.
         suspended: Whether the configuration suspends everything.
         feedback_branch: The branch that clusters report on, `""` for none of their own.
@@ -341,6 +343,7 @@ class PassSummary(BranchPass):
     allow: tuple[str, ...]
     recheck_at: datetime | None
     rebalancers: Mapping[str, int]
+    staged_runs: Mapping[str, int]
     moving: int
     suspended: bool
     feedback_branch: str
@@ -357,7 +360,7 @@ class PassSummary(BranchPass):
 def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
     """Return what is told of a pass; `counts` follows what the passes of the root leave."""
     world, outcome = report.world, report.outcome
-    settings = settings_in(world)
+    settings, left = settings_in(world), _demands_after(world, outcome)
     return PassSummary(
         **{item.name: getattr(report, item.name) for item in dataclasses.fields(BranchPass)},
         left=report.left,
@@ -369,7 +372,8 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
         warnings=outcome.warnings,
         allow=outcome.allow,
         recheck_at=outcome.recheck_at,
-        rebalancers=_rebalancer_states(_rebalancers_after(world, outcome)),
+        rebalancers=_rebalancer_states(left),
+        staged_runs=_staged_run_states(left),
         moving=sum(one.then == GIVES_BACK for one in outcome.waits),
         suspended=settings.suspend,
         feedback_branch=settings.feedback_branch,
@@ -377,10 +381,11 @@ def summary_of(report: PassReport, counts: ProblemCounts) -> PassSummary:
     )
 
 
-def _rebalancers_after(world: World, outcome: Outcome) -> World:
-    """Return the world as a pass leaves it, as far as rebalancers and triggers matter."""
+def _demands_after(world: World, outcome: Outcome) -> World:
+    """Return the world as a pass leaves it, as far as what counts demands and runs needs it."""
     ours = f"{world.output_root}/"
-    folders = tuple(f"{ours}{folder_of(kind.group, kind.kind)}/" for kind in REBALANCE_KINDS)
+    kinds = (STAGED_DELIVERY, *(kind.id for kind in REBALANCE_KINDS))
+    folders = tuple(f"{ours}{folder_of(*kind)}/" for kind in kinds)
     about = [
         change
         for change in outcome.changes
@@ -402,6 +407,12 @@ def _rebalancer_states(world: World) -> Counter[str]:
             recurs = "schedule" in mapping(manifest.body, "spec")
             counts["recurring" if recurs else once] += 1
     return counts
+
+
+def _staged_run_states(world: World) -> Counter[str]:
+    """Return how many staged deliveries have a run in each state."""
+    records = map(readable_staged_record, (r.body for r in world.outputs_of_kind(STAGED_DELIVERY)))
+    return Counter(str(one.run.state) for one in records if one.run is not None)
 
 
 def commit_pass(

@@ -14,6 +14,7 @@ from reconciler.core.message import is_told
 from reconciler.imports.observed import Probe
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.passes.pass_report import REBALANCER_STATES, STEPS, PassSummary
+from reconciler.staging.staged_delivery import RunState
 from reconciler.version import __version__
 
 PREFIX = "reconciler"
@@ -172,6 +173,11 @@ class Metrics:
         )
         for state in REBALANCER_STATES:
             self._rebalancers.labels(state)
+        self._staged_runs = self._gauge(
+            "staged_runs", "Staged deliveries by the state of their run.", "state"
+        )
+        for run_state in RunState:
+            self._staged_runs.labels(str(run_state))
         self._moving = self._gauge(
             "moves_waiting", "Objects of which something is to be ready before something else goes."
         )
@@ -261,6 +267,8 @@ class Metrics:
         self._moving.set(report.moving)
         for state in REBALANCER_STATES:
             self._rebalancers.labels(state).set(report.rebalancers.get(state, 0))
+        for run_state in map(str, RunState):
+            self._staged_runs.labels(run_state).set(report.staged_runs.get(run_state, 0))
 
     def _describe_problems(self, counts: Mapping[ProblemKind, int]) -> None:
         """Set how much is wrong of each kind; what was not counted has no series."""

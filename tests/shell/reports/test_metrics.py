@@ -10,10 +10,14 @@ from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.passes.pass_report import REBALANCER_STATES
 from reconciler.shell.reports.metrics import Metrics
+from reconciler.staging.staged_delivery import RunState
 from tests.builders import rebalancer, text
 from tests.cli.history import SCALED
 from tests.cli.test_moves_made_first import ready
 from tests.core.test_make_before_break import ALL
+from tests.core.test_staged_deliveries import version
+from tests.delivery.story import files_of
+from tests.delivery.test_staged_story import StagedFleet
 from tests.shell.daemon.test_serve_branch import Steps
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
@@ -154,6 +158,21 @@ def test_moves_and_rebalancers_are_counted(tmp_path: Path) -> None:
     assert (0.0, 1.0, 1.0) == tuple(
         value(metrics, "rebalancers", state=state) for state in REBALANCER_STATES
     )
+
+
+def test_staged_runs_are_counted(tmp_path: Path) -> None:
+    """By the state in which the pass leaves them."""
+    told = StagedFleet.begun(tmp_path / "fleet")
+    clock = Clock(NOW + timedelta(hours=1))
+
+    def release() -> None:
+        clock.moment += timedelta(seconds=10)
+        told.fleet.commit(files_of(version("2", replicas=3)))
+
+    metrics = measured(told.fleet, clock, lambda: None, release)
+    counted = {str(state): value(metrics, "staged_runs", state=state) for state in RunState}
+
+    assert {"Updating": 1.0, "Stopped": 0.0, "RolledBack": 0.0, "Finished": 0.0} == counted
 
 
 def test_steps_are_counted(tmp_path: Path) -> None:
