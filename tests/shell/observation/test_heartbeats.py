@@ -1,8 +1,10 @@
 """Heartbeats: who is heard, who is silent, and what becomes of it."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -462,3 +464,137 @@ def test_a_file_of_tokens_has_a_name_and_a_token_on_each_line(
     listening = ["--judge", "--listen", "0", "--heartbeat-tokens-file", str(file)]
     assert 2 == run(["observe", *options, *listening])
     assert "a name, a blank and a token" in capsys.readouterr().err
+
+
+class Killed(BaseException):
+    """A process ends here, whatever it was about to do."""
+
+
+@dataclass(slots=True)
+class Campaign:
+    """One cluster, its observer and its judge, either of which is killed now and then.
+
+    Attributes:
+        opening: Opens an observer of the cluster, or one of nothing.
+        member: The cluster.
+        draws: What happens when.
+        within: The observer in the cluster.
+        elsewhere: The judge.
+        heard: The seconds at which a heartbeat was heard.
+        outages: How often the cluster was away for longer than the grace period.
+    """
+
+    opening: Callable[..., Fleet]
+    member: Member
+    draws: random.Random
+    within: Fleet
+    elsewhere: Fleet
+    second: int = 0
+    heard: list[int] = field(default_factory=list)
+    outages: int = 0
+
+    async def go(self, seconds: int, *, alive: bool, kills: bool) -> None:
+        """Go on for so long, with a cluster that runs or does not."""
+        self.member.dead = not alive
+        for _ in range(seconds // 10):
+            self.second += 10
+            if alive:
+                self.judge.posted.hear("member1", 10)
+                self.heard.append(self.second)
+                self.within = await self._round(self.within, ("member1",), kills=kills)
+            self.elsewhere = await self._round(self.elsewhere, (), kills=kills)
+
+    @property
+    def judge(self) -> SilenceJudge:
+        """That of the process that runs now."""
+        assert self.elsewhere.observation.judge is not None
+        return self.elsewhere.observation.judge
+
+    async def _round(self, fleet: Fleet, names: tuple[str, ...], *, kills: bool) -> Fleet:
+        """Let a process look once, and return the one that runs afterwards."""
+        fleet.clock.moment = NOW + timedelta(seconds=self.second)
+        mirror = fleet.observation.reporter.mirror
+        push, drawn = Mirror.push, self.draws.random() if kills else 1.0
+
+        def killed(branch: str, *, old: str | None, new: str) -> None:
+            if drawn < 0.3:
+                push(mirror, branch, old=old, new=new)
+            if drawn < 0.6:
+                raise Killed
+            push(mirror, branch, old=old, new=new)
+
+        mirror.push = killed  # type: ignore[method-assign]
+        ended = kills and drawn > 0.95
+        try:
+            if not ended:
+                await fleet.observation.round()
+        except Killed:
+            ended = True
+        if ended:
+            for one in fleet.observation.observers:
+                await one.close()
+            return begun(self.opening(names=names))
+        await asyncio.gather(*(one.synced() for one in fleet.observation.observers))
+        return fleet
+
+    def verdicts(self) -> list[tuple[int, str]]:
+        """What was reported of the cluster, with its second, each time that it changed."""
+        listed = git(self.within.remote, "log", "--reverse", "--format=%H %ct", "main")
+        found: list[tuple[int, str]] = []
+        for line in listed.splitlines():
+            commit, moment = line.split()
+            told = git(self.within.remote, "ls-tree", "--name-only", commit, REPORT)
+            body = git(self.within.remote, "show", f"{commit}:{REPORT}") if told else ""
+            reason = next((one for one in REASONS if one in body), "")
+            if reason and (not found or found[-1][1] != reason):
+                found.append((int(moment) - int(NOW.timestamp()), reason))
+        return found
+
+
+REPORT = "feedback/member1/cluster.yaml"
+REASONS = ("ClusterReady", "ClusterStatusUnknown", "ClusterNotReachable", "ClusterNotReady")
+
+
+def begun(fleet: Fleet) -> Fleet:
+    """A process that has just begun; one that observes nothing is a judge."""
+    if not fleet.observation.observers:
+        fleet.observation.judge = listening(HeartbeatTokens(lambda: TOKENS[:1]))
+    return fleet
+
+
+@pytest.mark.cpu_seconds(120)
+@pytest.mark.parametrize("seed", range(3))
+def test_whoever_is_killed_loses_nothing_and_flaps_nothing(
+    certificate: Certificate, tmp_path: Path, seed: int
+) -> None:
+    """Observer and judge, before and after a push; a cluster is silent only if it was not heard."""
+    draws = random.Random(seed)  # noqa: S311  # only draws what happens
+    with ExitStack() as stack:
+        member = stack.enter_context(running("member1", certificate))
+        member.put(node("n1"), pod("a"))
+        opening = partial(loop.opened, stack, tmp_path, {"member1": member}, certificate)
+        within = opening(cluster("member1"), names=("member1",))
+        campaign = Campaign(opening, member, draws, within, begun(opening(names=())))
+
+        async def story() -> None:
+            await campaign.go(180, alive=True, kills=False)
+            for _ in range(4):
+                away = draws.choice((10, 20, 30, 300))
+                campaign.outages += away > 40
+                await campaign.go(away, alive=False, kills=True)
+                if away > 40:  # long enough for a judge that was just begun
+                    await campaign.go(120, alive=False, kills=False)
+                await campaign.go(draws.choice((200, 300)), alive=True, kills=True)
+            await campaign.go(180, alive=True, kills=False)
+            for one in campaign.within.observation.observers:
+                await one.close()
+
+        asyncio.run(story())
+        verdicts = campaign.verdicts()
+
+    assert "ClusterReady" == verdicts[-1][1]
+    assert {"ClusterReady", "ClusterStatusUnknown"} >= {reason for _, reason in verdicts}
+    silent = [second for second, reason in verdicts if reason == "ClusterStatusUnknown"]
+    for second in silent:
+        assert not [one for one in campaign.heard if second - 40 < one <= second]
+    assert campaign.outages == len(silent)
