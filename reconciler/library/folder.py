@@ -62,10 +62,10 @@ def read_folder(
     )
 
 
-Validated = Callable[[str, Iterable[tuple[str, bytes | Oversized]], Rules], list[FileValidation]]
+_Validated = Callable[[str, Iterable[tuple[str, bytes | Oversized]], Rules], list[FileValidation]]
 
 
-def _state(source: FolderSource, validated: Validated) -> StateTree:
+def _state(source: FolderSource, validated: _Validated) -> StateTree:
     """Return what stands below the output root."""
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
     contents = source.contents(source.records(""))

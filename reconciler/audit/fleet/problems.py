@@ -10,12 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from reconciler.audit.findings import Finding, Severity, fault_line
-from reconciler.audit.fleet.trouble import (
-    PlacementTrouble,
-    Trouble,
-    failed_rebalances,
-    health_of,
-)
+from reconciler.audit.fleet.trouble import PlacementTrouble, Trouble, trouble_of
 from reconciler.audit.fleet.usage import (
     FleetLoads,
     Usage,
@@ -332,16 +327,17 @@ class ProblemCounts:
         placements = PlacementTrouble(world) if known is None else known.follow(world)
         loads = FleetLoads(world) if loads is None else loads.follow(world)
         self._placements, self._loads = placements, loads
-        health = health_of(by_name(usage_of(world, loads, self._usages)))
+        usages = by_name(usage_of(world, loads, self._usages))
+        trouble = trouble_of(usages, placements, now, faults=(), waits=False)
         return {
-            ProblemKind.NOT_READY: len(health.not_ready),
-            ProblemKind.SILENT: len(health.silent),
-            ProblemKind.OVER: len(health.over),
-            ProblemKind.NOT_PLACED: len(placements.unplaced),
+            ProblemKind.NOT_READY: len(trouble.not_ready),
+            ProblemKind.SILENT: len(trouble.silent),
+            ProblemKind.OVER: len(trouble.over),
+            ProblemKind.NOT_PLACED: len(trouble.unplaced),
             ProblemKind.FAULT: faults,
             ProblemKind.WAITING: placements.count_waiting(now),
-            ProblemKind.SUSPENDED: len(placements.suspensions.foremost),
-            ProblemKind.NOT_REBALANCED: len(failed_rebalances(world)),
+            ProblemKind.SUSPENDED: len(trouble.suspended),
+            ProblemKind.NOT_REBALANCED: len(trouble.failed),
             **self._references(world),
         }
 

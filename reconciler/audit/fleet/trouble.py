@@ -181,6 +181,7 @@ def trouble_of(
     now: datetime,
     *,
     faults: Sequence[Fault],
+    waits: bool = True,
 ) -> Trouble:
     """Return what is wrong.
 
@@ -189,6 +190,7 @@ def trouble_of(
         placements: Of the same world.
         now: Moment of the question, aware UTC.
         faults: What is wrong with the files.
+        waits: Whether it is told of each copy that waits, and for what.
     """
     world, health = placements.world, health_of(list(usages))
     return Trouble(
@@ -196,7 +198,7 @@ def trouble_of(
         silent=health.silent,
         over=health.over,
         unplaced=dict(sorted(placements.unplaced.items())),
-        waiting=dict(_waiting(placements, now, placements.may_wait)),
+        waiting=dict(_waiting(placements, now, placements.may_wait if waits else ())),
         suspended=placements.suspensions.foremost,
         failed=failed_rebalances(world),
         faults=faults,
