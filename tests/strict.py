@@ -1,5 +1,6 @@
 """What production contains or leaves out is let out, or done all the same, in every test."""
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from reconciler.dialects import object_pass
@@ -7,17 +8,21 @@ from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.plan import DraftedBindings
 from reconciler.dialects.object_pass import FaultPlace, Part
-from reconciler.model.body import keep_present
+from reconciler.dialects.ocm.decide import decide as decide_placement
+from reconciler.dialects.ocm.plan import PlacementsInTurn
+from reconciler.model.body import Body, keep_present
 from reconciler.model.identity import ObjectKey
 
 CONTAIN = object_pass.unforeseen
 DECIDE = DraftedBindings.decide
+DECIDE_PLACEMENT = PlacementsInTurn.decide
 
 
 def enforce() -> None:
-    """Let every exception that nobody foresaw out, and decide created bindings again, here."""
+    """Let every exception that nobody foresaw out, and decide created objects again, here."""
     object_pass.unforeseen = _fail
     DraftedBindings.decide = _decide_again  # type: ignore[method-assign]  # in tests
+    PlacementsInTurn.decide = _decide_placement_again  # type: ignore[method-assign]  # in tests
 
 
 def _fail(error: Exception, place: FaultPlace) -> NoReturn:
@@ -29,10 +34,28 @@ def _decide_again(
     bindings: DraftedBindings, key: ObjectKey, demand: RescheduleTrigger | None, /
 ) -> Part:
     """Decide a binding that a round created, and hold what is known of it to that."""
-    draft = bindings.drafts[key]
-    known = None if demand is not None else bindings.created.find(draft)
+    draft, present = bindings.drafts[key], bindings.present(key)
+    known = None if demand is not None else bindings.created.find(key, present, draft.policy)
     if known is not None:
-        found = decide(draft, None, bindings.around)
-        outputs = {key: keep_present(found.outputs[key], draft.present)}
-        assert known == found._replace(outputs=outputs, explain=None), f"{key} was decided again"
+        _hold(known, decide(draft, None, bindings.around), present)
     return DECIDE(bindings, key, demand)
+
+
+def _decide_placement_again(
+    placements: PlacementsInTurn, key: ObjectKey, demand: RescheduleTrigger | None, /
+) -> Part:
+    """Decide a placement that a round created, and hold what is known of it to that."""
+    draft, memory = placements.drafts[key], placements.drafts.memory
+    known = None
+    if demand is None:
+        known = memory.created.find(key, draft.files, draft.manifest)
+    if known is not None:
+        found = decide_placement(draft, None, memory.standing, placements.around)
+        _hold(known, found.part, draft.files)
+    return DECIDE_PLACEMENT(placements, key, demand)
+
+
+def _hold(known: Part, found: Part, present: Mapping[ObjectKey, Body]) -> None:
+    """Hold what is known of an object that was created to what it is decided now."""
+    outputs = {key: keep_present(body, present.get(key)) for key, body in found.outputs.items()}
+    assert known == found._replace(outputs=outputs, explain=None, again=None), [*present]

@@ -20,6 +20,7 @@ from reconciler.model.decision import Decision, Explain, Wait
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.records import dataclass, field
+from reconciler.model.remembered import CacheKey, same
 from reconciler.model.text import bounded
 from reconciler.model.world import Fault, Manifest, Trace
 from reconciler.rebalance.target import MetDemand
@@ -181,6 +182,45 @@ class Part(NamedTuple):
 def has_news(part: Part) -> bool:
     """Return whether a part has something to tell in each round."""
     return bool(part.waits or part.faults)
+
+
+@dataclass(slots=True, eq=False)
+class CreatedParts:
+    """Objects that a round created, for the next one, as far as it is known what they are then.
+
+    Attributes:
+        under: All that they were decided from, but for what each has of its own.
+        before: What the last round created, if it was decided from the same.
+        parts: What each of those is that this round creates, with what else it was decided from.
+    """
+
+    under: CacheKey = ()
+    before: Mapping[ObjectKey, tuple[object, Part]] = field(default_factory=dict)
+    parts: dict[ObjectKey, tuple[object, Part]] = field(default_factory=dict)
+
+    def next(self, under: CacheKey) -> "CreatedParts":
+        """Return those of another round."""
+        return CreatedParts(under, self.parts if same(self.under, under) else {})
+
+    def find(
+        self, key: ObjectKey, present: Mapping[ObjectKey, Body], own: object = None
+    ) -> Part | None:
+        """Return the part of an object that is as it was created, `None` if it is not known.
+
+        Args:
+            key: Of the object.
+            present: Its files as they are.
+            own: What else it was decided from.
+        """
+        before, part = self.before.get(key, (None, None))
+        if part is None or before is not own or part.outputs.keys() != present.keys():
+            return None
+        return part if all(part.outputs[one] is body for one, body in present.items()) else None
+
+    def note(self, key: ObjectKey, part: Part, own: object = None) -> None:
+        """Note what an object is once its files are there, if that is known."""
+        if part.again is not None:
+            self.parts[key] = (own, part.again)
 
 
 class Objects(Protocol):

@@ -55,7 +55,6 @@ from reconciler.dialects.karmada.api.names import (
     propagates_empty,
     unschedulable_after,
 )
-from reconciler.dialects.karmada.api.policy import Policy
 from reconciler.dialects.karmada.causes import with_causes
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
@@ -72,7 +71,6 @@ from reconciler.dialects.karmada.detector.propagation import (
 )
 from reconciler.dialects.karmada.quotas import QuotaMemory, QuotaRound, open_quotas
 from reconciler.dialects.karmada.scheduler.reschedule import (
-    BATCHES,
     MOVING_TO,
     batched_bindings,
     complaint_in,
@@ -82,6 +80,7 @@ from reconciler.dialects.karmada.scheduler.room import ProtectedFleet
 from reconciler.dialects.karmada.view.binding_file import is_edited
 from reconciler.dialects.karmada.view.rebalance_target import held_since, standing_of, target_of
 from reconciler.dialects.object_pass import (
+    CreatedParts,
     Failed,
     FaultPlace,
     ObjectPass,
@@ -190,37 +189,6 @@ class BindingChanges:
             yield ANY_CLUSTER
 
 
-@dataclass(slots=True, eq=False)
-class CreatedBindings:
-    """Bindings that a round created, for the next one; what others need is always looked at.
-
-    Attributes:
-        under: All else that they were decided from.
-        before: What the last round created, if it was decided from the same.
-        parts: Policy and part of those that this round creates.
-    """
-
-    under: CacheKey = ()
-    before: "Mapping[ObjectKey, tuple[Policy | None, Part]]" = field(default_factory=dict)
-    parts: "dict[ObjectKey, tuple[Policy | None, Part]]" = field(default_factory=dict)
-
-    def next(self, under: CacheKey) -> "CreatedBindings":
-        """Return those of another round."""
-        return CreatedBindings(under, self.parts if same(self.under, under) else {})
-
-    def find(self, draft: Draft) -> Part | None:
-        """Return the part of a binding that is as it was created, `None` if it is not known."""
-        policy, part = self.before.get(draft.key, (None, None))
-        if part is None or policy is not draft.policy:
-            return None
-        return part if part.outputs[draft.key] is draft.present else None
-
-    def note(self, draft: Draft, part: Part) -> None:
-        """Note what a binding is once its file is there, if that is known."""
-        if part.again is not None:
-            self.parts[draft.key] = (draft.policy, part.again)
-
-
 @dataclass(slots=True, kw_only=True)
 class DraftedBindings:
     """Bindings, as the loop over objects asks for them.
@@ -243,7 +211,7 @@ class DraftedBindings:
     quotas: QuotaRound
     ledger: Ledger | None
     lost: Mapping[str, object]
-    created: "CreatedBindings"
+    created: CreatedParts
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the file of a binding, if it has one."""
@@ -259,11 +227,13 @@ class DraftedBindings:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
         draft = self.drafts[key]
-        part = None if demand is not None else self.created.find(draft)
+        part = None
+        if demand is None:
+            part = self.created.find(key, self.present(key), draft.policy)
         if part is None:
             part = decide(draft, demand, self.around)
             part = with_causes(part, draft, demand, self.around)
-            self.created.note(draft, part)
+            self.created.note(key, part, draft.policy)
         self.quotas.take(draft, part.outputs)
         if self.ledger is not None:
             take(self.ledger, draft, part.outputs)
@@ -343,7 +313,7 @@ class KarmadaMemory:
     weighed: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     reserved: CacheKey = ()
     batched: frozenset[ObjectKey] | None = None
-    created: CreatedBindings = field(default_factory=CreatedBindings)
+    created: CreatedParts = field(default_factory=CreatedParts)
     targets: Followed[ObjectKey, Draft] = field(default_factory=Followed)
     moving: MovedInParts = field(default_factory=MovedInParts)
     moved: AnswerCache[None, frozenset[ObjectKey] | None] = field(default_factory=AnswerCache)
@@ -452,7 +422,7 @@ class Bindings:
             standing = partial(_standing, decided.outputs, parts)
             present = partial(_present, self.world)
             attached = attach(claims, needed, standing, present, self.memory.claims)
-            always = replace(bindings, drafts=attached, created=CreatedBindings())
+            always = replace(bindings, drafts=attached, created=CreatedParts())
             decided.run(attached, always)
             gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
@@ -706,6 +676,8 @@ def _decoded(written: tuple[Manifest, ...]) -> tuple[TaintPolicy, ...]:
     return tuple(decode_taint_policy(one.body) for one in written)
 
 
+BATCHES: Question = ("batches",)
+"""What a binding asks that is moved in batches: whether anything moves it still."""
 ROOM: Question = ("room",)
 """What whoever waits for room asks: what is reserved."""
 

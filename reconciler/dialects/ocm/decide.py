@@ -3,7 +3,7 @@
 Its causes are what of it, of the clusters and of the scores is not as it was.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ from reconciler.dialects.ocm.placement_files import (
     render_placement,
     score_texts,
 )
-from reconciler.dialects.ocm.scheduler.plugins import BALANCE, next_end, selected
+from reconciler.dialects.ocm.scheduler.plugins import BALANCE, may_balance, next_end, selected
 from reconciler.dialects.ocm.scheduler.schedule import (
     Code,
     DecisionsSoFar,
@@ -166,17 +166,43 @@ def decide(
             waits=waits_of(draft, verdict, hub.members, expiring, due, now),
         )
         return PlacementOutcome(part=part, objects=own, verdict=verdict, held_until=due)
+    following = _following(draft, verdict, decided, around) if moves else None
+    if following is not None:
+        fingerprint = fingerprint_of(draft, following, verdict.grouped.objects, hub)
     renewed = PlacementRecord(fingerprint, now if moves else record.decided_at)
+    outputs = _render(draft, verdict, renewed, around, moves=moves, demand=demand)
+    created = demand is None and not draft.files
     part = Part(
-        outputs=_render(draft, verdict, renewed, around, moves=moves, demand=demand),
+        outputs=outputs,
         decision=decision_on(draft, verdict, own, hub, demand, run=run),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         faults=faults,
         rescheduled=demand is not None,
         until=until,
         waits=waits_of(draft, verdict, hub.members, expiring, None, now),
+        again=_once_written(draft, outputs, following, around) if created else None,
     )
     return PlacementOutcome(part=part, objects=verdict.grouped.objects, verdict=verdict)
+
+
+def _once_written(
+    draft: Draft,
+    outputs: Mapping[ObjectKey, Body],
+    following: SyncVerdict | None,
+    around: Surroundings,
+) -> Part | None:
+    """Return the part of a new placement once its files are there, `None` if only a look tells."""
+    if following is None:
+        return None
+    members, now = around.hub.members, around.now
+    expiring = tuple(_expiring(following, around.hub, now))
+    end = ceiling(next_end(following.request, members, now))
+    return Part(
+        outputs=outputs,
+        faults=tuple(score_faults(draft, following)),
+        until=earliest(end, *(moment for _, moment in expiring)),
+        waits=waits_of(draft, following, members, expiring, None, now),
+    )
 
 
 def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> PlacementOutcome:
@@ -364,12 +390,43 @@ def _fingerprint_with(
     draft: Draft, after: SyncVerdict, decided: DecisionsSoFar, around: Surroundings
 ) -> str:
     """Return the digest of what a run would depend on that finds these decisions."""
+    objects = after.grouped.objects
+    verdict = _judged_with(objects, draft, decided, around)
+    return fingerprint_of(draft, after if verdict is None else verdict, objects, around.hub)
+
+
+def _following(
+    draft: Draft, verdict: SyncVerdict, decided: DecisionsSoFar, around: Surroundings
+) -> SyncVerdict | None:
+    """Return the verdict of the next round, `None` where that may decide otherwise.
+
+    A run depends on the decisions of the one before, so the digest of what it saw itself would
+    have the next round run again only to write another one. Where decisions of others count for
+    the choice, that round has to choose by what they are then.
+    """
+    result, objects = verdict.result, verdict.grouped.objects
+    takes_all = len(result.picked) == result.feasible.bit_count()
+    if may_balance(draft.placement) and not takes_all:
+        return None
+    following = _judged_with(objects, draft, decided, around)
+    if following is None or _sorted(following.grouped.objects) != _sorted(objects):
+        return None
+    return following
+
+
+def _judged_with(
+    objects: tuple[DecisionObject, ...],
+    draft: Draft,
+    decided: DecisionsSoFar,
+    around: Surroundings,
+) -> SyncVerdict | None:
+    """Return the verdict on a placement that has these decisions."""
     owner = (draft.manifest.key.namespace, draft.manifest.key.name)
-    before, objects = decided.own(draft.placement), after.grouped.objects
+    before = decided.own(draft.placement)
     decided.put(owner, objects)
     verdict = judge(replace(draft.placement, disabled=""), around.hub, decided, around.now)
     decided.put(owner, before)
-    return fingerprint_of(draft, after if verdict is None else verdict, objects, around.hub)
+    return verdict
 
 
 def fingerprint_of(

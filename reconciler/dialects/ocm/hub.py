@@ -16,7 +16,7 @@ from reconciler.dialects.inventory import (
     InventoryCache,
     views_before,
 )
-from reconciler.dialects.object_pass import Part, has_news
+from reconciler.dialects.object_pass import CreatedParts, Part, has_news
 from reconciler.dialects.ocm.api.cluster import (
     DEFAULT_SET,
     SET_BINDINGS,
@@ -91,6 +91,7 @@ class OcmMemory:
         parts: The parts that leave placements as they are, with what they were decided from.
         set_parts: Likewise those of sets.
         moving: What limited rebalances are still moving.
+        created: The placements that the last round created.
     """
 
     clusters: InventoryCache[ManagedCluster] = field(default_factory=InventoryCache)
@@ -107,6 +108,7 @@ class OcmMemory:
     parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     set_parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
     moving: MovedInParts = field(default_factory=MovedInParts)
+    created: CreatedParts = field(default_factory=CreatedParts)
     _under: CacheKey = ()
 
     def is_otherwise(self, under: CacheKey) -> bool:

@@ -383,6 +383,8 @@ class Placements:
             earlier=self.earlier,
             visits=visits,
         )
+        under = (self.world.inputs, self.settings, self.hub, self.now)
+        self.memory.created = self.memory.created.next(under)
         decided.look_at(visits, in_turn, self.memory.parts)
         self._decide_sets(decided)
         return decided.plan()
@@ -558,12 +560,16 @@ class PlacementsInTurn:
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and count its decisions from now on."""
-        draft, standing = self.drafts[key], self._memory.standing
+        draft, standing, created = self.drafts[key], self._memory.standing, self._memory.created
+        known = None if demand is not None else created.find(key, draft.files, draft.manifest)
+        if known is not None:
+            return known  # its decisions were read from its files, and count
         outcome = decide(draft, demand, standing, self.around)
         part = outcome.part._replace(explain=self._explain(draft, outcome, demand))
         question = PlacementInTurn(draft, demand, standing, self.around)
         earlier = self.drafts.world.earlier.get(key)
         caused = with_causes(part, question, earlier, self.earlier)
+        created.note(key, caused, draft.manifest)
         self._count(key, outcome)
         return caused
 

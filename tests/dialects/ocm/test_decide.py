@@ -13,8 +13,11 @@ from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.validation import Rules, validate_file
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.ocm import plan
 from reconciler.dialects.ocm.api.cluster import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import GROUP_INDEX_LABEL, decode_placement
+from reconciler.dialects.ocm.decide import PlacementOutcome, decide
+from reconciler.dialects.ocm.placement_files import Draft
 from reconciler.dialects.ocm.scheduler.schedule import group, group_length
 from reconciler.errors import Misconfigured
 from reconciler.manifests.text.reader import read
@@ -43,7 +46,7 @@ from tests.dialects.ocm.worlds import (
     world,
 )
 from tests.manifests.shipped_schemas import schemas
-from tests.stories import Story, story
+from tests.stories import Story, applied, story
 
 HUB = (cluster_set(), binding(), placement(numberOfClusters=1, prioritizerPolicy=BY_SCORE))
 TAINT = {"key": "down", "effect": "NoSelect"}
@@ -61,6 +64,46 @@ def test_first_decision_is_written_with_its_status() -> None:
         "status/reconciler.yaml",
     ] == sorted(files)
     assert [CauseKind.CREATED] == [decision.cause.kind for decision in outcome.decisions]
+
+
+UNSTEADY: Body = {
+    "mode": "Exact",
+    "configurations": [
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": -1},
+    ],
+}
+TOLERATES: Body = {"tolerations": [{"key": "down", "operator": "Exists", "tolerationSeconds": 60}]}
+CREATED = [
+    pytest.param({}, 1, id="all"),
+    pytest.param({"numberOfClusters": 2}, 1, id="as-many-as-there-are"),
+    pytest.param({"numberOfClusters": 3}, 1, id="fewer-than-wanted"),
+    pytest.param({"numberOfClusters": 1, "prioritizerPolicy": BY_SCORE}, 1, id="by-score"),
+    pytest.param(TOLERATES, 1, id="tolerates"),
+    pytest.param({"numberOfClusters": 0}, 3, id="none"),
+    pytest.param({"numberOfClusters": 1}, 3, id="others-count"),
+    pytest.param({"numberOfClusters": 1, "prioritizerPolicy": UNSTEADY}, 16, id="oscillates"),
+]
+
+
+@pytest.mark.parametrize(("spec", "times"), CREATED)
+def test_a_placement_is_decided_once_where_the_next_round_decides_the_same(
+    spec: Body, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else until its own decisions change nothing; tests decide each again, and compare."""
+    told = story(cluster_set(), binding(), cluster("a"), cluster("b"), cluster("c", TAINT))
+    told.put(placement(**spec), score("a", 1), score("b", 9))  # type: ignore[arg-type]
+    decided: list[ObjectKey] = []
+
+    def noted(draft: Draft, *others: Any) -> PlacementOutcome:
+        decided.append(draft.manifest.key)
+        return decide(draft, *others)
+
+    monkeypatch.setattr(plan, "decide", noted)
+    first = reconcile(told.world(), told.now)
+    told.files = applied(told.files, first)
+
+    assert times == len(decided)
+    assert () == reconcile(told.world(), told.now + timedelta(seconds=1)).changes
 
 
 def test_nothing_to_do_makes_no_change() -> None:

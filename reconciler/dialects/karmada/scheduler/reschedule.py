@@ -36,7 +36,6 @@ from reconciler.dialects.karmada.scheduler.schedule import (
     feasible_now,
     schedule,
 )
-from reconciler.dialects.reads import Question
 from reconciler.manifests.admission import read_note, write_note
 from reconciler.model.body import Body
 from reconciler.model.fields import text
@@ -185,8 +184,6 @@ def decoded(draft: Draft, spec: BindingSpec, status: BindingStatus) -> Binding:
 MOVING_TO = "reconciler.dev/moving-to"
 """Annotation: cluster to replicas that a limited rebalance is moving towards."""
 
-BATCHES: Question = ("batches",)
-"""What a binding asks that is moved in batches: whether anything moves it still."""
 BETWEEN = "reconciler.dev/between-groups"
 """Annotation: the clusters outside of its affinity group where a withdrawn batch left a binding."""
 
