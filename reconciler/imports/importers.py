@@ -18,7 +18,7 @@ from reconciler.manifests.identity import is_built_in
 from reconciler.manifests.paths import folder_of, plural_of
 from reconciler.manifests.secrets import without_secrets
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies, mapping, mappings_of, text
 from reconciler.model.health import judged_spec
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind, KnownKinds
@@ -415,7 +415,8 @@ def steady(fresh: Body, present: Body, paths: Iterable[str], percent: int) -> Bo
     Args:
         fresh: What is measured now.
         present: What the file says.
-        paths: Dotted paths of mappings to amounts; `*` is each key of a mapping.
+        paths: Dotted paths of mappings to amounts, or of lists of such; `*` is each key of a
+            mapping.
         percent: How much of the present amount is little.
     """
     for path in paths:
@@ -436,6 +437,9 @@ def _steady(fresh: Body, present: Body, path: Sequence[str], percent: int) -> Bo
         below, known = fresh.get(name), present.get(name)
         if isinstance(below, Mapping) and isinstance(known, Mapping):
             kept[name] = _steady(below, known, rest, percent)
+        elif isinstance(below, list) and len(mappings_of(known)) == len(below):
+            pairs = zip(mappings_of(below), mappings_of(known), strict=True)
+            kept[name] = [_steady(one, other, rest, percent) for one, other in pairs]
     return kept
 
 

@@ -13,6 +13,7 @@ was reported of its room stays.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TypeVar
 
 from reconciler.core.dialects import DIALECTS
@@ -229,17 +230,30 @@ def _seen_as(
     cluster: Body, own: Language, verdict: ClusterReadiness, seen: ObservedCluster
 ) -> Body:
     """Return a cluster of an API as one that counts nodes and pods has it."""
-    counted, language = _counted(str(at(cluster, "metadata").get("name")), verdict, seen)
+    name, spec = str(at(cluster, "metadata").get("name")), at(cluster, "spec")
+    counted, language = _counted(name, verdict, seen, {own.kind: spec})
     return counted if language is own else project(counted, language, own)
 
 
-def _counted(name: str, verdict: ClusterReadiness, seen: ObservedCluster) -> tuple[Body, Language]:
-    """Return a cluster in the words of the API that counts nodes and pods, and these words."""
+def _counted(
+    name: str,
+    verdict: ClusterReadiness,
+    seen: ObservedCluster,
+    specs: Mapping[Kind, Body] = MappingProxyType({}),
+) -> tuple[Body, Language]:
+    """Return a cluster in the words of the API that counts nodes and pods, and these words.
+
+    Args:
+        name: Of the cluster.
+        verdict: How it is.
+        seen: What is there.
+        specs: What people ask of it, by kind of clusters: how its nodes are to be counted.
+    """
     for dialect in DIALECTS:
         count, language = dialect.importer().with_nodes, dialect.clusters()
         if count is None or language is None:
             continue
-        body: Body = {"metadata": {"name": name}}
+        body: Body = {"metadata": {"name": name}, "spec": specs.get(language.kind, {})}
         for part in (
             _part(language, READINESS, verdict),
             _part(language, APIS, seen.apis),

@@ -25,13 +25,14 @@ from reconciler.imports.importers import (
     Wanted,
     counted_fields,
     report_of,
+    steady,
     with_rooms,
     with_scheduling,
 )
 from reconciler.imports.plan import decisions_among
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, without
+from reconciler.model.fields import bodies, mapping, without
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.records import field_names, replace
@@ -165,9 +166,9 @@ def pod(name: str, cpu: str, on: str = "", phase: str = "Running") -> Body:
     return live("v1", "Pod", name, namespace="default", spec=spec, status={"phase": phase})
 
 
-def summary(*bodies: Body) -> Body:
+def summary(*there: Body) -> Body:
     """Return the resource summary that the cluster has by these nodes and pods."""
-    found = with_rooms(objects([CLUSTER, *bodies]), EMPTY, "member1")
+    found = with_rooms(objects([CLUSTER, *there]), EMPTY, "member1")
     assert 1 == len(found)
     return mapping(mapping(found[0].body, "status"), "resourceSummary")
 
@@ -193,6 +194,44 @@ def test_pods_take_what_they_ask_for() -> None:
 
     assert {"cpu": "1500m", "pods": "2"} == found["allocated"]
     assert {"cpu": "2", "pods": "1"} == found["allocating"]
+
+
+MODELS = [
+    {"grade": grade, "ranges": [{"name": "cpu", "min": least, "max": most}]}
+    for grade, least, most in ((0, "0", "2"), (1, "2", "8"), (2, "8", "64"))
+]
+
+
+def test_nodes_count_for_the_greatest_model_that_they_have_room_for() -> None:
+    """By what their pods leave; one that takes no pod, or nothing at all, counts nowhere."""
+    nodes = [node("a", "4"), node("b", "16"), node("c", "16"), node("d", "1")]
+    full = {**node("e", "32"), "status": {"allocatable": {"cpu": "32", "pods": "1"}}}
+    cluster = {**CLUSTER, "spec": {**mapping(CLUSTER, "spec"), "resourceModels": MODELS}}
+    pods = [
+        pod("p", "9", on="c"),
+        pod("q", "1", on="e"),
+        pod("r", "15", on="b", phase="Succeeded"),
+        pod("s", "2", on="d"),
+    ]
+    found = with_rooms(objects([cluster, *nodes, full, *pods]), EMPTY, "member1")
+
+    summary = mapping(mapping(found[0].body, "status"), "resourceSummary")
+    assert {0: 0, 1: 2, 2: 1} == {
+        one["grade"]: one["count"] for one in bodies(summary, "allocatableModelings")
+    }
+
+
+def test_nodes_that_change_model_count_by_the_tolerance() -> None:
+    """Or each pod that starts would be a report."""
+    path = ["status.resourceSummary.allocatableModelings"]
+
+    def modelled(*counts: int) -> Body:
+        listed = [{"grade": grade, "count": count} for grade, count in enumerate(counts)]
+        return {"status": {"resourceSummary": {"allocatableModelings": listed}}}
+
+    assert modelled(100, 7) == steady(modelled(99, 7), modelled(100, 7), path, 5)
+    assert modelled(100, 8) == steady(modelled(99, 8), modelled(100, 7), path, 5)
+    assert modelled(1, 2, 3) == steady(modelled(1, 2, 3), modelled(1, 2), path, 5)
 
 
 def test_without_pods_what_is_allocated_stays() -> None:
@@ -327,10 +366,10 @@ WEB = {**owned("Deployment", "web", ""), "status": {"replicas": 3}}
 SETS = (owned("ReplicaSet", "new", "web"), owned("ReplicaSet", "old", "web", revision="1"))
 
 
-def told_of_web(*bodies: Body, asked: bool = True, listed: tuple[Kind, ...] = ()) -> object:
+def told_of_web(*there: Body, asked: bool = True, listed: tuple[Kind, ...] = ()) -> object:
     """What the report of web says of its scheduling, `None` for nothing."""
     repository = world(deployment(), *([ASKED] if asked else []))
-    found = with_scheduling(objects([WEB, *bodies]), repository, "member1", listed)
+    found = with_scheduling(objects([WEB, *there]), repository, "member1", listed)
     (web,) = (one.body for one in found if one.key.kind == "Deployment")
     return report_of(web).get("unschedulable")
 

@@ -177,6 +177,23 @@ def test_every_api_has_the_room_in_its_own_words() -> None:
     assert "2" == at(status[KUBEFLEET], "resourceUsage", "available")["cpu"]
 
 
+def test_nodes_are_counted_by_the_models_of_their_cluster() -> None:
+    """Those that people ask for; another API has none."""
+    models = [
+        {"grade": grade, "ranges": [{"name": "cpu", "min": least, "max": most}]}
+        for grade, least, most in ((0, "0", "2"), (1, "2", "64"))
+    ]
+    body = cluster()
+    modelled = {**body, "spec": {**at(body, "spec"), "resourceModels": models}}
+    seen = with_observed(modelled, KARMADA, WELL, SEEN)
+
+    assert [{"grade": 0, "count": 0}, {"grade": 1, "count": 1}] == [
+        *mappings_of(at(seen, "status", "resourceSummary")["allocatableModelings"])
+    ]
+    plain = at(with_observed(body, KARMADA, WELL, SEEN), "status", "resourceSummary")
+    assert "allocatableModelings" not in plain
+
+
 def test_a_cluster_that_is_not_looked_into_keeps_its_room() -> None:
     """Only how it is, is new; a condition that says what it said keeps its moment."""
     body = with_observed(cluster(), KARMADA, WELL, SEEN)

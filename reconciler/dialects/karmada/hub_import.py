@@ -10,6 +10,7 @@ delivered: they are kept from the live Works, so that the switch touches no obje
 What is left of the switch is listed as far as kubectl shows it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
@@ -44,6 +45,8 @@ from reconciler.dialects.karmada.api.binding import (
     workload_key,
 )
 from reconciler.dialects.karmada.api.binding_spec import BindingSpec, decode_spec, encode_spec
+from reconciler.dialects.karmada.api.cluster import decode_model
+from reconciler.dialects.karmada.api.cluster_admission import standardised
 from reconciler.dialects.karmada.api.names import (
     CLUSTER,
     EXECUTION,
@@ -269,7 +272,47 @@ def with_nodes(cluster: Body, nodes: Sequence[Body], pods: Sequence[Body]) -> Bo
         summary["allocating"] = _requested(
             pod for pod in running if not text(mapping(pod, "spec"), "nodeName")
         )
+        models = standardised(bodies(mapping(cluster, "spec"), "resourceModels"))
+        if models:
+            summary["allocatableModelings"] = _nodes_by_model(models, open_nodes, running)
     return {**cluster, "status": {**status, "resourceSummary": summary}}
+
+
+MODELLED = ("cpu", "ephemeral-storage", "memory", "storage")
+
+
+def _nodes_by_model(
+    models: Sequence[Body], nodes: Iterable[Body], running: Iterable[Body]
+) -> list[Body]:
+    """Return how many nodes have room for as much as each resource model asks for, and no more.
+
+    Unlike upstream: a node that takes no more pods, or lacks a resource, counts nowhere; upstream
+    counts none that it lists after it, or fails.
+
+    Source: karmada@f8fdd02 pkg/controllers/status/cluster_status_controller.go
+    `getAllocatableModelings`, `getNodeAvailable`; pkg/modeling/modeling.go `getIndex`.
+    """
+    least = [decode_model(model) for model in models]
+    taken: dict[str, list[Body]] = defaultdict(list)
+    for pod in running:
+        taken[text(mapping(pod, "spec"), "nodeName")].append(pod)
+    counts = [0] * len(least)
+    for node in nodes:
+        room = amounts_of(mapping(mapping(node, "status"), "allocatable"))
+        there = taken[text(mapping(node, "metadata"), "name")]
+        if room.get(PODS, 0) <= len(there) * NANOS:
+            continue
+        used = _total(pod_request(mapping(pod, "spec")) for pod in there)
+        left = {name: room[name] - used.get(name, 0) for name in MODELLED if name in room}
+        fitting = [
+            all(left.get(name, 0) >= amount for name, amount in amounts.items())
+            for _, amounts in least
+        ]
+        if any(fitting):
+            counts[len(fitting) - 1 - fitting[::-1].index(True)] += 1
+    return [
+        {"grade": grade, "count": count} for (grade, _), count in zip(least, counts, strict=True)
+    ]
 
 
 def _requested(pods: Iterable[Body]) -> dict[str, str]:
@@ -519,7 +562,8 @@ IMPORTER = Importer(
                 )
             ),
             measured=tuple(
-                f"{SUMMARY}.{field}" for field in ("allocatable", "allocated", "allocating")
+                f"{SUMMARY}.{field}"
+                for field in ("allocatable", "allocatableModelings", "allocated", "allocating")
             ),
         ),
         **{
