@@ -139,6 +139,7 @@ ANSWERS: Mapping[str, Goal] = {
     "first taint after a start, delivered to all": Goal(0.5, Unit.SECONDS),
     "observing a quiet fleet, processor time of a minute": Goal(6, Unit.SECONDS),
     "observing a quiet fleet, memory": Goal(600, Unit.MEGABYTES),
+    "reports that a decision keeps, bytes": Goal(8_000, Unit.COUNT),
 }
 
 VIEWS = (
