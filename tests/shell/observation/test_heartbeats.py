@@ -2,12 +2,16 @@
 
 import asyncio
 import random
+import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from subprocess import DEVNULL
 
 import httpx
 import pytest
@@ -36,7 +40,8 @@ from tests.builders import Body, cluster, cluster_status, path_of, text
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
 from tests.kube.loop import Fleet, observed
-from tests.kube.members import Member, node, pod, running
+from tests.kube.members import Member, kubeconfig, node, pod, running
+from tests.shell.fleet import PATIENCE_SECONDS, eventually, process_environment
 from tests.shell.repositories import NOW, FixedClock, git, new_bare
 from tests.shell.servers import Certificate, new_certificate
 
@@ -598,3 +603,51 @@ def test_whoever_is_killed_loses_nothing_and_flaps_nothing(
     for second in silent:
         assert not [one for one in campaign.heard if second - 40 < one <= second]
     assert campaign.outages == len(silent)
+
+
+@pytest.mark.cpu_seconds(120)
+def test_a_real_observer_that_is_killed_is_reported_by_a_real_judge(
+    certificate: Certificate, tmp_path: Path
+) -> None:
+    """Over HTTP, with a token; the judge counts it, and ends as it is told to."""
+    body = member_cluster("a")
+    remote = new_bare(tmp_path / "remote", {path_of(body): text(body)})
+    tokens, token = tmp_path / "tokens", tmp_path / "token"
+    tokens.write_text("a first-token-of-ours\n")
+    token.write_text("first-token-of-ours\n")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    quick = ["--probe-seconds", "1", "--commit-seconds", "1", "--author", loop.AUTHOR]
+    url = f"http://127.0.0.1:{port}"
+
+    def started(stack: ExitStack, name: str, *options: str) -> "subprocess.Popen[str]":
+        own = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / f"{name}.git")]
+        command = [sys.executable, "-m", "reconciler", "observe", *own, *quick, *options]
+        process = subprocess.Popen(command, env=process_environment(), stderr=DEVNULL, text=True)
+        stack.callback(process.wait)
+        stack.callback(process.kill)
+        return process
+
+    def reported(reason: str) -> bool:
+        path = "feedback/a/cluster.yaml"
+        files = git(remote, "ls-tree", "-r", "--name-only", "main").splitlines()
+        return path in files and reason in git(remote, "show", f"main:{path}")
+
+    with ExitStack() as stack:
+        member = stack.enter_context(running("a", certificate))
+        member.put(node("n1"), pod("p"))
+        config = kubeconfig(tmp_path, {"a": member}, certificate)
+        listening = ["--judge", "--listen", str(port), "--heartbeat-tokens-file", str(tokens)]
+        judge = started(stack, "judge", *listening)
+        sends = ["--heartbeat", url, "--heartbeat-name", "a", "--heartbeat-token-file", str(token)]
+        observing = ["--context", "a", "--kubeconfig", str(config), *sends]
+        observer = started(stack, "observer", *observing)
+        eventually(partial(reported, "reason: Healthy"), "a report")
+        observer.kill()
+        eventually(partial(reported, "HeartbeatStopped"), "that it is silent")
+        counted = httpx.get(f"{url}/metrics").text
+        assert 'reconciler_observed_clusters{state="silent"} 1.0' in counted
+        started(stack, "another", *observing)
+        eventually(partial(reported, "reason: Healthy"), "that it is back")
+        judge.terminate()
+        assert judge.wait(PATIENCE_SECONDS) in (0, 130, 143, -15)
