@@ -401,12 +401,15 @@ class _RunStep:
         failed = [one for one in progress.clusters if one.failure]
         if len(failed) - progress.pardoned >= self.view.asked.failure_threshold:
             reasons = "; ".join(f"{one.name}: {one.failure}" for one in failed[:NAMED])
-            return self._stop(f"stage {stage.name} failed on {len(failed)} clusters: {reasons}")
+            count = f"{len(failed)} cluster{'' if len(failed) == 1 else 's'}"
+            return self._stop(f"stage {stage.name} failed on {count}: {reasons}")
         silent = [one.name for one in progress.clusters if self._is_silent(one)]
         if silent:
-            return self._stop(f"stage {stage.name} hears nothing of {enumerated(silent, NAMED)}")
+            heard = f"stage {stage.name} hears nothing of {enumerated(silent, NAMED)}"
+            return self._stop(f"{heard}{self._unmarked(silent)}")
         if busy:
-            return self._wait(f"{enumerated(busy, NAMED)} in stage {stage.name}")
+            awaited = f"{enumerated(busy, NAMED)} in stage {stage.name}"
+            return self._wait(f"{awaited}{self._unmarked(busy)}")
         return self._ends(stage, progress)
 
     def _update(
@@ -466,6 +469,18 @@ class _RunStep:
         if report.health is Health.UNHEALTHY and not one.was_unhealthy:
             return UNHEALTHY
         return SILENT if report.lacks_health else RUNS
+
+    def _unmarked(self, clusters: Sequence[ClusterName]) -> str:
+        """Return which clusters are reported by somebody who leaves versions out, `""` if none."""
+        reports = {
+            name: [self.view.report(key, name) for key in self._on(name)] for name in clusters
+        }
+        found = [
+            name
+            for name, told in reports.items()
+            if any(one is not None and _told_version(one) is None for one in told)
+        ]
+        return f" (reports of {enumerated(found, NAMED)} bear no version)" if found else ""
 
     def _is_silent(self, one: ClusterProgress) -> bool:
         return one.ended_at is None and self.view.now >= self._deadline(one)

@@ -150,6 +150,21 @@ def test_a_report_of_the_version_before_is_none() -> None:
     assert "2 x3" == images(told)["a"]
 
 
+def test_reports_without_versions_are_told() -> None:
+    """Whoever reports a leaves annotations out: no report of it is ever of a version."""
+    told = begun(*THREE, stageDeadlineSeconds=60)
+    told.put(version("2")).run(10)
+    path = "feedback/a/web.yaml"
+    report: Any = read(told.files[path].encode(), path).documents[0].body
+    bare = {**report, "metadata": {**report["metadata"], "annotations": {}}}
+    told.files[path] = text(bare)
+    told.run(20)
+
+    assert "waits for a in stage canary (reports of a bear no version)" == reason(told)
+    told.run(70)
+    assert "stage canary hears nothing of a (reports of a bear no version)" == reason(told)
+
+
 def test_replicas_are_no_content() -> None:
     """A scale reaches every cluster at once, in a run as well as without one."""
     told = begun(*THREE)
@@ -237,7 +252,7 @@ def test_a_failing_canary_stops_the_run() -> None:
     hear(told, "a", ready=False, failure="ProgressDeadlineExceeded")
 
     assert ["staged-stopped"] == rules(told.run(30))
-    assert "stage canary failed on 1 clusters: a: ProgressDeadlineExceeded" == reason(told)
+    assert "stage canary failed on 1 cluster: a: ProgressDeadlineExceeded" == reason(told)
     assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
     assert () == told.run(10_000).changes
 
@@ -526,3 +541,22 @@ def test_an_override_that_cannot_be_read_holds_everything() -> None:
 
     assert {"delivery-not-rendered"} == set(rules(told.run(20)))
     assert {"a": "1", "b": "1", "c": "1"} == tuned(told)
+
+
+@pytest.mark.parametrize("transport", ["works", "manifestworks"])
+def test_other_transports_that_carry_manifests_are_staged(transport: str) -> None:
+    """Each object of theirs has the version of its cluster."""
+    root = f"{transport}/{{cluster}}"
+    carried = {"path": root, **({"hubsWithoutControllers": True} if transport == "works" else {})}
+    told = story(*(in_stage(name, where) for name, where in STAGES.items()))
+    told.put(configuration(delivery={transport: carried}), policy(placement={}), version("one"))
+    told.put(strategy(*THREE), staged_delivery())
+    told.run(0)
+    told.put(version("two")).run(10)
+    found = {
+        path.split("/")[1]: "image: two" in content
+        for path, content in told.files.items()
+        if path.startswith(f"{transport}/") and "image: " in content
+    }
+
+    assert {"a": True, "b": False, "c": False} == found
