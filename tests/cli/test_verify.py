@@ -179,7 +179,7 @@ def test_passes_that_a_person_merged_are_proven(
 ) -> None:
     """They stand on the side of the second parent, where `git pull` puts them."""
     theirs = pulled(fleet, tmp_path / "theirs")
-    theirs.commit(SCALED, "Scale the shop")
+    scaled = theirs.commit(SCALED, "Scale the shop")
     run_pass(theirs.folder, 300)
 
     code, out, _ = answer(theirs, capsys, "verify", "-v")
@@ -187,6 +187,9 @@ def test_passes_that_a_person_merged_are_proven(
     expected = ["input", "proven", "input", "proven", "input", "input", "proven"]
     assert (0, expected) == (code, states(theirs, capsys)[-7:])
     assert "6 of 6 decision commits verified, 7 human commits\n" in out
+    body = theirs.git("log", "-1", "--format=%b").splitlines()
+    caused = [line for line in body if line.startswith("Caused-By: ")]
+    assert [f"Caused-By: {scaled} default/shop (Ada)"] == caused
 
 
 def test_decisions_that_a_person_merged_are_the_passes(

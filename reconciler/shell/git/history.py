@@ -254,8 +254,13 @@ class FolderLine:
     _turns: dict[str, str | None] = field(default_factory=dict)
     _straight: set[tuple[str, ...]] = field(default_factory=set)
 
+    def read(self, revisions: Iterable[str]) -> Iterator[CommitRecord]:
+        """Read commits in the order given; the parent to which the line goes on comes first."""
+        for record in read_commits(self.repository, revisions):
+            yield replace(record, parents=self.parents_of(record))
+
     def parents_of(self, record: CommitRecord) -> tuple[str, ...]:
-        """Return the parents of a commit, the one first to which the line goes on."""
+        """Return the parents of a commit, first the one to which the line goes on."""
         if len(record.parents) < 2:  # no merge
             return record.parents
         self._look({record.revision: record.parents})

@@ -40,7 +40,13 @@ from reconciler.rebalance.target import REBALANCE_KINDS
 from reconciler.shell.git.checkout.moves import KeptEdit
 from reconciler.shell.git.command import GitError
 from reconciler.shell.git.commits import EarlierCommit, write_commit
-from reconciler.shell.git.history import CommitRecord, list_range, read_commits, read_removal
+from reconciler.shell.git.history import (
+    CommitRecord,
+    FolderLine,
+    list_range,
+    read_commits,
+    read_removal,
+)
 from reconciler.shell.git.objects import changed_files
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import CommitIdentity, Repository
@@ -72,7 +78,7 @@ def causing_commits(
     if not moved or last is None or not world.edited:
         return ()
     try:
-        commits = _by_people(repository, last.revision, head)
+        commits = _by_people(_history(repository, world), last.revision, head)
         if len(commits) <= 1:  # `Reconciled-From` names it
             return ()
         edits = {commit.revision: _edited(repository, commit) for commit in commits}
@@ -91,28 +97,32 @@ def _causing(
     return CausingCommit(commit.revision, commit.author.name, tuple(sorted(moved)))
 
 
-def _by_people(repository: Repository, last: str, head: str) -> list[CommitRecord]:
+def _history(repository: Repository, world: World) -> FolderLine:
+    """Return the history as the outputs came along."""
+    return FolderLine(repository, repository.from_top(world.output_root), OUR_TRAILER)
+
+
+def _by_people(history: FolderLine, last: str, head: str) -> list[CommitRecord]:
     """Return the commits between two that no pass made, the oldest first; none if too many."""
-    commits = _line(repository, last, head)
+    commits = _line(history, last, head)
     if commits is None:
-        limit = f"--max-count={MOST_COMMITS + 1}"
-        listed = repository.git.line("rev-list", "--first-parent", limit, head, f"^{last}").split()
+        listed = history.commits(head, but=(last,), index=history.repository)
         if len(listed) > MOST_COMMITS:
             return []
-        commits = list(read_commits(repository, listed))
+        commits = list(history.read(listed))
     records = (commit for commit in reversed(commits) if OUR_TRAILER not in dict(commit.trailers))
     return [record for record in records if record.parents]
 
 
-def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | None:
-    """Return the commits that lead from one to another by first parents, the newest first.
+def _line(history: FolderLine, last: str, head: str) -> list[CommitRecord] | None:
+    """Return the commits of a history that lead from one to another, the newest first.
 
     Asked commit by commit, since that starts no process of git; `None` if the one is not met soon.
     """
     line: list[CommitRecord] = []
     revision = head
     while revision != last and len(line) <= MOST_COMMITS:
-        commits = list(read_commits(repository, [revision]))
+        commits = list(history.read([revision]))
         if not commits or not commits[0].parents:
             return None
         line += commits
@@ -121,7 +131,7 @@ def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | 
 
 
 def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:
-    """Return the files that a commit changed; of a merge what it brought."""
+    """Return the files that a commit of a history changed; of a merge what it brought."""
     parent, prefix = commit.parents[0], repository.prefix
     changes = changed_files(repository, parent, commit.revision, prefix=prefix)
     return frozenset(change.path for change in changes)
@@ -140,7 +150,8 @@ def _reverted_outputs(
     """
     last = last_pass(world.outputs)
     try:
-        line = None if last is None or world.apart else _line(repository, last.revision, head)
+        history = _history(repository, world)
+        line = None if last is None or world.apart else _line(history, last.revision, head)
     except GitError:  # a clone without that much history
         return
     ours = [i for i, one in enumerate(line or ()) if OUR_TRAILER in dict(one.trailers)]

@@ -20,7 +20,6 @@ from reconciler.shell.git.history import (
     is_ancestor,
     list_brought,
     list_range,
-    read_commits,
 )
 from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
 from reconciler.shell.git.repository import EMPTY_TREES, Repository
@@ -163,19 +162,7 @@ class GitRevisions:
 
     def _read(self, revisions: Iterable[str]) -> tuple[Commit, ...]:
         """Return some commits."""
-        return tuple(map(self._commit, read_commits(self.repository, revisions)))
-
-    def _commit(self, record: CommitRecord) -> Commit:
-        """Return a commit without what only git needs."""
-        return Commit(
-            revision=record.revision,
-            author=str(record.author),
-            authored_at=record.authored_at,
-            committed_at=record.committed_at,
-            subject=record.subject,
-            trailers=record.trailers,
-            parents=self.line.parents_of(record),
-        )
+        return tuple(map(_commit, self.line.read(revisions)))
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
@@ -269,6 +256,19 @@ class CommitLine:
             wanted = self.revisions[position : position + NEAR]
             self._known.update(enumerate(self._read(wanted), start=position))
         return self._known[position]
+
+
+def _commit(record: CommitRecord) -> Commit:
+    """Return a commit without what only git needs."""
+    return Commit(
+        revision=record.revision,
+        author=str(record.author),
+        authored_at=record.authored_at,
+        committed_at=record.committed_at,
+        subject=record.subject,
+        trailers=record.trailers,
+        parents=record.parents,
+    )
 
 
 def _change(changed: ChangedFile, prefix: str) -> FileChange:
