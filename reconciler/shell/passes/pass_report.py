@@ -106,10 +106,10 @@ def _by_people(history: FolderLine, last: str, head: str) -> list[CommitRecord]:
     """Return the commits between two that no pass made, the oldest first; none if too many."""
     commits = _line(history, last, head)
     if commits is None:
-        listed = history.commits(head, but=(last,), index=history.repository)
-        if len(listed) > MOST_COMMITS:
+        repository = history.repository
+        if len(list_range(repository, head, but=(last,), most=MOST_COMMITS + 1)) > MOST_COMMITS:
             return []
-        commits = list(history.read(listed))
+        commits = list(history.read(history.commits(head, but=(last,), index=repository)))
     records = (commit for commit in reversed(commits) if OUR_TRAILER not in dict(commit.trailers))
     return [record for record in records if record.parents]
 
