@@ -164,8 +164,11 @@ def _print_left(
     from reconciler.cli.printing import print_json
     from reconciler.cli.world import load_world
 
-    if asked.dry_run or asked.branch is not None or asked.author is not None:
-        raise UsageError("--status does not write; omit --dry-run, --branch and --author")
+    writes = asked.dry_run or asked.no_plan or asked.branch is not None
+    if writes or asked.author is not None:
+        raise UsageError(
+            "--status does not write; omit --dry-run, --no-plan, --branch and --author"
+        )
     world = load_world(directory, "HEAD", asked.layout)
     left = _left(world, chosen(world))
     if asked.output == "json":

@@ -225,6 +225,7 @@ class EditOptions:
     branch: str | None
     author: str | None
     layout: RepositoryLayout
+    no_plan: bool = False
 
 
 def edit_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -232,6 +233,9 @@ def edit_options(function: Callable[..., int]) -> Callable[..., int]:
     options = (
         click.option(
             "--dry-run", is_flag=True, help="Print the edit and the plan without writing."
+        ),
+        click.option(
+            "--no-plan", is_flag=True, help="Omit the plan, which takes most of the time."
         ),
         output_option("text", "json"),
         delivery_options,
@@ -329,7 +333,7 @@ def edit_objects(
     edits = wanted(world)
     before, after = edited_files(world, files, edits)
     changed = {path: data for path, data in after.items() if data != before[path]}
-    edited = _moved_by(delivery, to, world, edits, after) if changed else None
+    edited = _accepted(delivery, to, world, edits, after) if changed else None
     known = (one for one in edits if isinstance(one, ObjectEdit) and not one.changes)
     said = [f"{spelled(one.key)} {one.is_already}" for one in known]
     if changed and to.dry_run:
@@ -354,37 +358,36 @@ class _Edited:
     preview: "Preview"
 
 
-def _moved_by(
+def _accepted(
     delivery: Delivery,
     to: EditOptions,
     world: "World",
     edits: Sequence[Edit],
     files: Mapping[str, bytes | None],
-) -> _Edited:
-    """Return what objects would move once they are as they shall be.
+) -> _Edited | None:
+    """Return what objects would move once they are as they shall be, `None` if nobody asks.
 
     Raises:
         UsageError: An object would not be accepted so.
     """
-    from reconciler.audit.previews.edits import at_their_files, put, remove
-    from reconciler.audit.previews.preview import look_ahead, passes_ahead
-    from reconciler.cli.previews import check_accepted, moment_in
+    from reconciler.audit.previews.edits import put, remove
+    from reconciler.cli.previews import check_accepted
 
     bodies = edited_bodies(world, edits, files)
-    gone = [edit.key for edit in edits if isinstance(edit, RemovedObject)]
     check_accepted(world, put(world, bodies))
+    if to.no_plan:
+        return None
+
+    from reconciler.audit.previews.preview import look_ahead, passes_ahead
+    from reconciler.cli.previews import moment_in
+
+    gone = [edit.key for edit in edits if isinstance(edit, RemovedObject)]
     present, settled = _decided_world(delivery, to, world)
     merged = remove(gone)(put(present, bodies))
     now = moment_in(present, None)
     with doing(PASSES):
         passes = passes_ahead(present, merged, now, settled)
-        preview = look_ahead(present, merged, now, passes=passes)
-    paths = {
-        edit.key: edit.path if isinstance(edit, NewObject) else world.inputs[edit.key].origin.path
-        for edit in edits
-        if edit.key in bodies
-    }
-    return _Edited(merged, passes[1], at_their_files(preview, merged, paths))
+        return _Edited(merged, passes[1], look_ahead(present, merged, now, passes=passes))
 
 
 def _decided_world(
@@ -423,7 +426,8 @@ class EditsJson(TypedDict):
     files: Annotated[list[str], "The files that are edited."]
     plan: Annotated[
         "MergedJson | None",
-        "What the next pass would move; `null` where there is nothing to edit.",
+        "What the next pass would move; `null` where there is nothing to edit, or with "
+        "`--no-plan`.",
     ]
 
 

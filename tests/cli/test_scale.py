@@ -196,3 +196,23 @@ def test_the_present_number_counts(fleet: Checkout, capsys: Capsys) -> None:
 
     assert 0 == code
     assert "+  replicas: 3" in out.splitlines()
+
+
+def test_without_a_plan_the_edit_alone_is_shown_and_checked(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """What would not be accepted is refused all the same."""
+    asked = ("scale", "deployment/shop", "--replicas=5", "--no-plan")
+    code, out, _ = answer(fleet, capsys, *asked, "--dry-run")
+    _, told, _ = answer(fleet, capsys, *asked, "--dry-run", "-o", "json")
+    refused, _, why = answer(fleet, capsys, "label", "deployment/shop", "a b=c", "--no-plan")
+    answer(fleet, capsys, *asked)
+
+    assert (0, ["-  replicas: 2", "+  replicas: 5"]) == (
+        code,
+        [line for line in out.splitlines() if line.startswith(("-  ", "+  "))],
+    )
+    assert "Plan" not in out
+    assert (None, ["workloads/shop.yaml"]) == (json.loads(told)["plan"], json.loads(told)["files"])
+    assert 2 == refused, why
+    assert "replicas: 5" in (fleet.folder / "workloads/shop.yaml").read_text()
