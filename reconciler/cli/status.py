@@ -117,7 +117,14 @@ def run(
         since += _inputs_since(revisions, world)
     clock = SystemClock().now()
     with doing("Adding up"):
-        status = status_of(world, clock, changed=bool(since), counted=counted)
+        placements = PlacementTrouble(world)
+        status = status_of(
+            world,
+            clock,
+            changed=bool(since),
+            counted=counted,
+            suspensions=placements.suspensions,
+        )
     if counts is not None:
         counts.keep(world, head, status.copies, clock)
     served = asked.branch or _branch(revisions)
@@ -132,7 +139,7 @@ def run(
     )
     problems = problems_of(
         replace(
-            _problem_sources(world, clock, status),
+            _problem_sources(placements, clock, status),
             unaccepted=[named_commit(commit) for commit in unaccepted],
             late="" if late is None else later_text(late),
             last_change=partial(revisions.last_change, head, world.reported_at),
@@ -161,7 +168,7 @@ def run(
         *unaccepted_line(unaccepted),
         *_held(status),
         *_kept(edits),
-        *_suspended(world, memo),
+        *_suspended(placements.suspensions, memo),
         *_waiting(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
         *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
@@ -174,10 +181,12 @@ def run(
     return code
 
 
-def _problem_sources(world: World, now: datetime, status: RepositoryStatus) -> ProblemSources:
+def _problem_sources(
+    placements: PlacementTrouble, now: datetime, status: RepositoryStatus
+) -> ProblemSources:
     """Return what the files say; of objects without clusters, those shown are asked alone."""
-    alone, at = AskedAlone(), next_moment(world, now)
-    placements, checked = PlacementTrouble(world), check_inputs(world)
+    world = placements.world
+    alone, at, checked = AskedAlone(), next_moment(world, now), check_inputs(world)
     usages = by_name(usage_of(world)) if _tells_of_clusters(world) else ()
     return ProblemSources(
         world=world,
@@ -336,11 +345,10 @@ def _kept(edits: Sequence[KeptEdit]) -> Iterator[Line]:
         yield from _listed("Edited here:", told, "see git status")
 
 
-def _suspended(world: World, memo: Memo) -> Iterator[Line]:
+def _suspended(suspensions: Suspensions, memo: Memo) -> Iterator[Line]:
     """Yield what is suspended, and what would happen on resume."""
-    suspensions = Suspensions(world)
     found = suspensions.foremost
-    told = suspender_sentences(world, found[:SHOWN], SystemClock().now(), memo)
+    told = suspender_sentences(suspensions.world, found[:SHOWN], SystemClock().now(), memo)
     told += [printable(one.words) for one in found[SHOWN:]]
     yield from _listed("Suspended:", told, "see status -o json")
 

@@ -258,7 +258,12 @@ class RepositoryStatus:
 
 
 def status_of(
-    world: World, now: datetime, *, changed: bool, counted: CountedWorld | None = None
+    world: World,
+    now: datetime,
+    *,
+    changed: bool,
+    counted: CountedWorld | None = None,
+    suspensions: Suspensions | None = None,
 ) -> RepositoryStatus:
     """Return how a repository stands.
 
@@ -268,7 +273,9 @@ def status_of(
         changed: Whether people committed something since the last pass: then what that pass found
             wrong may be mended, and is left out.
         counted: A world whose copies were counted, if one is known; it only saves work.
+        suspensions: Those of the world, if they were looked for before.
     """
+    suspended = (suspensions or Suspensions(world)).suspenders
     last = last_pass(world.outputs)
     record = world.outputs.get(RECORD)
     present = present_in(world) - {*ALONE}
@@ -279,7 +286,7 @@ def status_of(
         faults=faults_of(world, changed=changed),
         held=world.held,
         all_suspended=settings_in(world).suspend,
-        suspended=tuple(sorted(Suspensions(world).suspenders)),
+        suspended=tuple(sorted(suspended)),
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
