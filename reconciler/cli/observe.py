@@ -42,6 +42,7 @@ from reconciler.model.records import dataclass, field
 from reconciler.model.settings import settings_in
 from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import World
+from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, access_to, member_id
 from reconciler.shell.git.command import LostRace
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.objects import read_file
@@ -57,7 +58,12 @@ from reconciler.shell.observation.heartbeats import (
     SilenceJudge,
     pushed_every,
 )
-from reconciler.shell.observation.kube_access import KubeAccess, context_access, own_access
+from reconciler.shell.observation.kube_access import (
+    KubeAccess,
+    context_access,
+    own_access,
+    profile_access,
+)
 from reconciler.shell.observation.kube_api import KubeApi
 from reconciler.shell.observation.observer import ClusterObserver, ObservedFrom
 from reconciler.shell.passes.used_reports import bring_reports, cut, is_long
@@ -338,6 +344,40 @@ def open_reporter(
         yield Reporter(mirror, target, SystemClock())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileOptions:
+    """Which clusters are reached as their ClusterProfiles say.
+
+    Attributes:
+        access_provider: The name of the way, `None` for none.
+        access_tokens: Has a token for each cluster, in a file of its name.
+        access_host: Hosts, and domains of them, that tokens may go to.
+    """
+
+    access_provider: str | None = None
+    access_tokens: Path | None = None
+    access_host: tuple[str, ...] = ()
+
+    def accesses(self, world: World) -> dict[str, KubeAccess]:
+        """Return how each cluster is reached that names the way, by its name.
+
+        Raises:
+            UsageError: The options do not go together, or one cannot be reached so.
+        """
+        provider, tokens = self.access_provider, self.access_tokens
+        if provider is None:
+            return {}
+        if tokens is None or not self.access_host:
+            raise UsageError("--access-provider requires --access-tokens and --access-host")
+        declared, found = declared_clusters(world), dict[str, KubeAccess]()
+        for profile in world.of_kind(*CLUSTER_PROFILE):
+            name = member_id(profile) or profile.key.name
+            way = access_to(profile, provider)
+            if way is not None and name in declared and name not in found:
+                found[name] = profile_access(way, tokens / name, self.access_host)
+        return found
+
+
 HEARTBEAT_TOKEN = "RECONCILER_HEARTBEAT_TOKEN"  # noqa: S105  # the name of a variable
 HEARTBEAT_TOKENS = "RECONCILER_HEARTBEAT_TOKENS"
 AT_REMOTE = "remote"
@@ -486,6 +526,7 @@ def run(
     signing: SigningOptions,
     layout: RepositoryLayout,
     heartbeats: HeartbeatOptions,
+    profiles: ProfileOptions,
 ) -> int:
     """Observe clusters until that is to end."""
     del directory
@@ -498,7 +539,7 @@ def run(
         tolerance_percent=tolerance,
         most_commits=most_commits,
     )
-    if not reached and not heartbeats.judge:
+    if not (reached or heartbeats.judge or profiles.access_provider):
         raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
     metrics = ObservationMetrics()
     with (
@@ -513,6 +554,7 @@ def run(
         client = httpx.AsyncClient(timeout=timeout_seconds)
         sender = heartbeats.sender(in_cluster, reporter.mirror, probe_seconds, client)
         world = reporter.read()
+        reached = {**profiles.accesses(world), **reached}
         missing = sorted(name for name in reached if not clusters_named(world, name))
         if missing:
             raise UsageError(f"{branch} declares no cluster {enumerated(missing, NAMED)}")

@@ -349,6 +349,17 @@ def member_id(profile: Manifest) -> str:
     return label_of(profile.body, MEMBER_LABEL)
 
 
+def access_to(profile: Manifest, provider: str) -> Body | None:
+    """Return how an API server is reached by an access provider, as kubeconfigs have it.
+
+    `None` where the profile names no such provider. Nothing of it says who we are.
+    """
+    for way in fields.bodies(status_of(profile.body), "accessProviders"):
+        if way.get("name") == provider:
+            return fields.mapping(way, "cluster")
+    return None
+
+
 def _inventories(profiles: Iterable[Manifest]) -> set[tuple[str, str]]:
     """Return the inventories of profiles: each of them lists a member once."""
     return {(one.key.namespace, manager_of(one.body)) for one in profiles}

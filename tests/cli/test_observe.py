@@ -1,8 +1,10 @@
 """Observed clusters, from their API servers to reports, decisions and back."""
 
+import asyncio
 import signal
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
@@ -12,8 +14,23 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.cli.observe import ProfileOptions
+from reconciler.errors import UsageError
+from reconciler.imports.observed import Probe
 from reconciler.model.records import replace
-from tests.builders import Body, cluster, configuration, deployment, live, path_of, policy, text
+from reconciler.shell.observation.kube_api import KubeApi
+from tests import stories
+from tests.builders import (
+    Body,
+    cluster,
+    configuration,
+    deployment,
+    live,
+    path_of,
+    policy,
+    profile,
+    text,
+)
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
 from tests.kube.loop import NAMES, Fleet, observed
@@ -449,3 +466,80 @@ def test_whoever_is_ended_leaves_nothing_behind(
             assert "Traceback" not in said
             assert process.returncode in (0, 130, 143, -number)
     assert 3 == int(git(remote, "rev-list", "--count", "main"))
+
+
+def reachable(name: str, **server: object) -> Body:
+    """A ClusterProfile of a cluster, with a way to its API server."""
+    return profile(name, accessProviders=[{"name": "kubeconfig", "cluster": server}])
+
+
+def test_a_cluster_is_reached_as_its_profile_says(
+    certificate: Certificate, members: Mapping[str, Member], tmp_path: Path
+) -> None:
+    """With the token of its name; one that nobody declares is left out."""
+    authority = b64encode(certificate.file.read_bytes()).decode()
+    members["member1"].token = "secret-of-member1"  # noqa: S105  # of a server of this test
+    (tmp_path / "member1").write_text("secret-of-member1\n")
+    there = [
+        reachable(
+            name,
+            server=f"https://127.0.0.1:{members['member1'].port}",
+            **{"certificate-authority-data": authority},
+        )
+        for name in ("member1", "stranger")
+    ]
+    world = stories.story(cluster("member1"), *there).world()
+    options = ProfileOptions(
+        access_provider="kubeconfig", access_tokens=tmp_path, access_host=("127.0.0.1",)
+    )
+
+    found = options.accesses(world)
+
+    assert ["member1"] == [*found]
+
+    async def probed() -> Probe:
+        api = KubeApi(found["member1"], timeout_seconds=5)
+        try:
+            return await api.probe()
+        finally:
+            await api.close()
+
+    assert Probe.WELL is asyncio.run(probed())
+    assert {} == replace(options, access_provider="another").accesses(world)
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        pytest.param({"server": "https://evil.example.org"}, "not at a host", id="another-host"),
+        pytest.param({"server": "https://badexample.com"}, "not at a host", id="ends-alike"),
+        pytest.param({"server": "http://a.example.com"}, "by https", id="no-tls"),
+        pytest.param({"server": "https://[a.example.com"}, "by https", id="no-url"),
+        pytest.param({"server": "https://a.example.com@b.org"}, "by https", id="a-user"),
+        pytest.param({"server": "https://b.org\\@a.example.com"}, "by https", id="a-backslash"),
+        pytest.param(
+            {"server": "https://a.example.com", "insecure-skip-tls-verify": True},
+            "insecure-skip-tls-verify",
+            id="unchecked",
+        ),
+        pytest.param(
+            {"server": "https://a.example.com", "certificate-authority": "/etc/shadow"},
+            "certificate-authority",
+            id="a-file-of-ours",
+        ),
+        pytest.param(
+            {"server": "https://a.example.com", "proxy-url": "http://b.example.org"},
+            "proxy-url",
+            id="a-proxy",
+        ),
+    ],
+)
+def test_a_profile_sends_tokens_nowhere_else(tmp_path: Path, server: Body, expected: str) -> None:
+    """Whoever may write profiles is not who may read tokens."""
+    world = stories.story(cluster("member1"), reachable("member1", **server)).world()
+    options = ProfileOptions(
+        access_provider="kubeconfig", access_tokens=tmp_path, access_host=("example.com",)
+    )
+
+    with pytest.raises(UsageError, match=expected):
+        options.accesses(world)

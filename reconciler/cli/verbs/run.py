@@ -189,6 +189,23 @@ def publish_command() -> None:
     metavar="NAME",
     help="Observe the cluster that this runs in by its service account; it has this name.",
 )
+@click.option(
+    "--access-provider",
+    metavar="NAME",
+    help="Observe the clusters whose ClusterProfiles name this access provider.",
+)
+@click.option(
+    "--access-tokens",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder with a token for each cluster of --access-provider, in a file of its name.",
+)
+@click.option(
+    "--access-host",
+    metavar="NAME",
+    multiple=True,
+    help="Host, or domain of hosts, to which --access-tokens may be sent (repeatable).",
+)
 @click.option("--service-host", envvar="KUBERNETES_SERVICE_HOST", default="", hidden=True)
 @click.option("--service-port", envvar="KUBERNETES_SERVICE_PORT", default="443", hidden=True)
 @click.option(
@@ -287,6 +304,7 @@ def publish_command() -> None:
 @signing_options
 @layout_options
 @gathers("heartbeats", "reconciler.cli.observe", "HeartbeatOptions")
+@gathers("profiles", "reconciler.cli.observe", "ProfileOptions")
 @click.pass_obj
 @runs("reconciler.cli.observe")
 def observe_command() -> None:

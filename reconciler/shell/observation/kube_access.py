@@ -8,9 +8,10 @@ Plugins that log in (`exec`) are programs of others and are not run.
 import base64
 import binascii
 import os
+import re
 import ssl
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,12 @@ from reconciler.model.records import dataclass
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Source: kubernetes@v1.33 staging/src/k8s.io/client-go/rest/config.go `InClusterConfig`."""
+
+
+SERVER = re.compile(
+    r"https://(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?"
+)
+"""One that is read alike by everybody: without names of users, escapes or questions."""
 
 
 def _no_token() -> str:
@@ -91,6 +98,38 @@ def context_access(kubeconfigs: str, context: str) -> KubeAccess:
         token=_token(user),
         server_name=str(cluster.body.get("tls-server-name") or ""),
         proxy=str(cluster.body.get("proxy-url") or ""),
+    )
+
+
+def profile_access(cluster: Body, token: Path, hosts: Sequence[str]) -> KubeAccess:
+    """Return how an API server is reached that a ClusterProfile names.
+
+    Whoever may write the profile says where our token goes, so it goes to hosts that the operator
+    names only, by TLS that is checked, and no file of this machine is named by it.
+
+    Args:
+        cluster: Of an access provider, as kubeconfigs have it.
+        token: The file of the token.
+        hosts: Names of hosts, or of domains that they are in.
+
+    Raises:
+        UsageError: The server is none of these, or cannot be reached safely.
+    """
+    server = str(cluster.get("server", ""))
+    match = SERVER.fullmatch(server)
+    host = "" if match is None else match["host"].strip("[]").lower()
+    if not any(host == one.lower() or host.endswith(f".{one.lower()}") for one in hosts):
+        raise UsageError(f'the server "{server[:80]}" is not at a host of --access-host, by https')
+    refused = ("certificate-authority", "insecure-skip-tls-verify", "proxy-url")
+    odd = next((one for one in refused if cluster.get(one)), "")
+    if odd:
+        raise UsageError(f'`{odd}` of the server "{server}" is not taken from a ClusterProfile')
+    data = {"certificate-authority-data": cluster.get("certificate-authority-data")}
+    return KubeAccess(
+        server=server,
+        tls=_tls(_Entry(data, Path()), _Entry({}, Path())),
+        token=lambda: _content(token),
+        server_name=str(cluster.get("tls-server-name") or ""),
     )
 
 
