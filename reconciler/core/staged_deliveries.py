@@ -75,7 +75,7 @@ class StagingMemory:
         copies: The reports of the world that was asked about last.
     """
 
-    selected: AnswerCache[tuple[ObjectKey, Kind], tuple[Manifest, ...]] = field(
+    selected: AnswerCache[tuple[ObjectKey, Kind], tuple[ObjectKey, ...]] = field(
         default_factory=AnswerCache
     )
     contents: AnswerCache[ObjectKey, str] = field(default_factory=AnswerCache)
@@ -141,16 +141,22 @@ class _Staging:
     faults: list[Fault] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     until: datetime | None = None
-    _selected: dict[ObjectKey, dict[ObjectKey, Manifest]] = field(default_factory=dict)
+    _selected: dict[ObjectKey, frozenset[ObjectKey]] = field(default_factory=dict)
+    _records: dict[ObjectKey, StagedRecord] = field(default_factory=dict)
+    _contents: dict[ObjectKey, tuple[PlacedContent, ...]] = field(default_factory=dict)
 
     def select(self, manifests: Iterable[Manifest]) -> None:
-        """Find out what each staged delivery selects."""
+        """Find out what each staged delivery selects, and what it has staged so far."""
         for manifest in manifests:
             chosen = attempt(partial(self._chosen, manifest), partial(place_of, manifest))
+            output = self.world.outputs.get(manifest.key)
             if isinstance(chosen, Failed):
                 self._fail(chosen)
-            else:
-                self._selected[manifest.key] = {one.key: one for one in chosen}
+                continue
+            self._selected[manifest.key] = frozenset(chosen)
+            self._records[manifest.key] = (
+                StagedRecord() if output is None else readable_staged_record(output.body)
+            )
 
     def put(self, manifest: Manifest) -> None:
         """Take one staged delivery as far as it goes; one that fails keeps its record."""
@@ -182,17 +188,17 @@ class _Staging:
         if present is None or kept is not present.body:
             self.written[key] = kept
 
-    def _chosen(self, manifest: Manifest) -> list[Manifest]:
+    def _chosen(self, manifest: Manifest) -> list[ObjectKey]:
         """Return what a staged delivery selects of what people wrote, kinds of the APIs aside."""
         selector = decode_staged_delivery(manifest.body).selector
-        world, found = self.world, list[Manifest]()
+        world, found = self.world, list[ObjectKey]()
         for kind, manifests in world.kinds.of(world.inputs).items():
             if kind[0] in world.known.groups:
                 continue
             found += self.memory.selected.recall(
                 (manifest.key, kind),
                 (manifest.body, manifests),
-                lambda listed=manifests: tuple(one for one in listed if selector.selects(one)),  # type: ignore[misc]  # bound now
+                lambda listed=manifests: tuple(one.key for one in listed if selector.selects(one)),  # type: ignore[misc]  # bound now
             )
         return found
 
@@ -200,7 +206,7 @@ class _Staging:
         key, spec = manifest.key, mapping(manifest.body, "spec")
         output = self.world.outputs.get(key)
         own = None if output is None else mapping(output.body, "metadata")
-        record = StagedRecord() if output is None else readable_staged_record(output.body)
+        record = self._records[key]
         # An order is about what it was given for, and makes no other generation of it.
         asked = {name: value for name, value in spec.items() if name != "orders"}
         admitted, metadata = admit(key, asked, own, self.now)
@@ -262,15 +268,21 @@ class _Staging:
 
     def _rolled_out(self, key: ObjectKey) -> ObjectKey | None:
         """Return the decision that rolls an object out by itself, `None` if none does."""
-        found = (one.content(key) for one in self.renderers)
-        return next((one.rolled_out_by for one in found if one and one.rolled_out_by), None)
+        found = (one.rolled_out_by for one in self._placed_by(key))
+        return next((one for one in found if one is not None), None)
+
+    def _placed_by(self, key: ObjectKey) -> tuple[PlacedContent, ...]:
+        """Return an object as each API has it that places it."""
+        if key not in self._contents:
+            found = (renderer.content(key) for renderer in self.renderers)
+            self._contents[key] = tuple(one for one in found if one is not None)
+        return self._contents[key]
 
     def _owner(self, key: ObjectKey) -> ObjectKey:
         """Return who stages an object of those that select it: who has it, or the first one."""
         selecting = [who for who, keys in sorted(self._selected.items()) if key in keys]
         for who in selecting:
-            output = self.world.outputs.get(who)
-            known = {} if output is None else readable_staged_record(output.body).objects
+            known = self._records[who].objects
             if key in known and not known[key].left:
                 return who
         return selecting[0]
@@ -317,8 +329,7 @@ class _Staging:
 
     def _placed(self, key: ObjectKey) -> PlacedContent | None:
         """Return the content of an object, and where it is, by the API that stages it."""
-        found = (renderer.content(key) for renderer in self.renderers)
-        return next((one for one in found if one and one.rolled_out_by is None), None)
+        return next((one for one in self._placed_by(key) if one.rolled_out_by is None), None)
 
     def _stages(self, manifest: Manifest, asked: StagedDelivery) -> tuple[Stage, ...]:
         keys = (ObjectKey(*kind, "", asked.strategy) for kind in STRATEGIES)

@@ -583,6 +583,39 @@ def staged_versions(records: Iterable[Manifest]) -> StagedVersions:
     return found
 
 
+def given_otherwise(before: World, now: World) -> set[ObjectKey]:
+    """Return the objects of which two worlds may give a cluster another version."""
+    found: set[ObjectKey] = set()
+    records = {one.key for side in (before, now) for one in side.outputs_of_kind(STAGED_DELIVERY)}
+    readable = before.past.keys() ^ now.past.keys()
+    for record in records:
+        was, is_now = before.outputs.get(record), now.outputs.get(record)
+        if was is not is_now:
+            found |= _moved_in(was, is_now)
+        if readable and is_now is not None:
+            found |= set(_read_from(readable, readable_staged_record(is_now.body)))
+    return found
+
+
+def _moved_in(before: Manifest | None, now: Manifest | None) -> set[ObjectKey]:
+    """Return the objects of which two status files may say something else."""
+    then, since = (
+        StagedRecord() if one is None else readable_staged_record(one.body) for one in (before, now)
+    )
+    keys = then.objects.keys() | since.objects.keys()
+    found = {key for key in keys if then.objects.get(key) != since.objects.get(key)}
+    if (then.run and then.run.given) != (since.run and since.run.given):
+        found |= {key for key, one in since.objects.items() if one.before}
+    return found
+
+
+def _read_from(blobs: Container[str], record: StagedRecord) -> Iterator[ObjectKey]:
+    """Yield the objects of a record that have a version in one of some blobs."""
+    for key, one in record.objects.items():
+        if any(blob in blobs for v in one.before.values() for _, blob in v.files):
+            yield key
+
+
 def past_contents(world: World) -> Iterator[tuple[str, str]]:
     """Yield the git blobs of versions that clusters may still have, each with a path for it."""
     for manifest in world.outputs_of_kind(STAGED_DELIVERY):

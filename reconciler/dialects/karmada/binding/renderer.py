@@ -84,6 +84,7 @@ from reconciler.staging.staged_delivery import (
     OverrideVersion,
     StagedRecord,
     StagedVersions,
+    given_otherwise,
     staged_versions,
 )
 
@@ -452,11 +453,7 @@ class KarmadaRenderers:
         for key in outputs:
             if key[:2] in BINDINGS:
                 keys |= {key, ObjectKey(*NAMESPACE, "", key.namespace)}
-            if key[:2] == STAGED_DELIVERY:
-                records = (one for one in (before.outputs.get(key), now.outputs.get(key)) if one)
-                keys |= {binding_key(source) for source in staged_versions(records)}
-        if before.past is not now.past:
-            keys |= {binding_key(source) for source in self._staged(now)}
+        keys |= set(map(binding_key, given_otherwise(before, now)))
         return Affected(keys, tuple(changed(before, now)))
 
     def _staged(self, world: World) -> StagedVersions:
