@@ -141,7 +141,7 @@ class _Staging:
     faults: list[Fault] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     until: datetime | None = None
-    _selected: dict[ObjectKey, frozenset[ObjectKey]] = field(default_factory=dict)
+    _selected: dict[ObjectKey, dict[ObjectKey, None]] = field(default_factory=dict)
     _records: dict[ObjectKey, StagedRecord] = field(default_factory=dict)
     _contents: dict[ObjectKey, tuple[PlacedContent, ...]] = field(default_factory=dict)
 
@@ -153,7 +153,7 @@ class _Staging:
             if isinstance(chosen, Failed):
                 self._fail(chosen)
                 continue
-            self._selected[manifest.key] = frozenset(chosen)
+            self._selected[manifest.key] = dict.fromkeys(chosen)
             self._records[manifest.key] = (
                 StagedRecord() if output is None else readable_staged_record(output.body)
             )

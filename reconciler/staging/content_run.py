@@ -231,8 +231,8 @@ def outlasting(
         left: They as they are; those whose content changed go on as if never staged.
     """
     objects: dict[ObjectKey, StagedObject] = {}
-    for key, present in sorted(left.items()):
-        version = record.objects[key].version
+    for key in sorted(left.keys() & record.objects.keys()):
+        present, version = left[key], record.objects[key].version
         if version.is_like(present.version):
             had = {name: record.version_on(key, name) for name in sorted(present.clusters)}
             found = _object(version, had, present.clusters, left=True)

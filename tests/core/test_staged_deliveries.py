@@ -403,6 +403,22 @@ def test_a_staged_delivery_that_is_deleted_leaves_each_cluster_with_what_it_has(
     assert RECORD not in told.files
 
 
+@pytest.mark.parametrize("changed", [True, False])
+def test_what_is_selected_no_more_keeps_what_its_clusters_have(*, changed: bool) -> None:
+    """Where they have the same, it is forgotten."""
+    told = begun(*THREE)
+    if changed:
+        told.put(version("2")).run(10)
+    before = images(told)
+    told.put(staged_delivery(selector={"kind": "StatefulSet"}))
+    outcome = told.run(20)
+
+    assert not outcome.traces
+    assert (["staged-held"] if changed else []) == rules(outcome)
+    assert before == images(told)
+    assert () == told.run(30).changes
+
+
 def test_one_that_comes_back_goes_on() -> None:
     """What clusters have differs, so that another run begins."""
     told = begun(*THREE)
