@@ -600,6 +600,7 @@ async def _rounds(
                 await observation.round()
             except ShellError as error:
                 observation.say(str(error))
+            observation.reporter.mirror.maintain()
             await wait(seconds)
     finally:
         await client.aclose()

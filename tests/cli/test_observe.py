@@ -468,6 +468,34 @@ def test_whoever_is_ended_leaves_nothing_behind(
     assert 3 == int(git(remote, "rev-list", "--count", "main"))
 
 
+def test_an_observer_looks_after_its_mirror(certificate: Certificate, tmp_path: Path) -> None:
+    """It fetches and pushes for as long as it lives, and no git of its own joins the packs."""
+    remote = new_bare(tmp_path / "remote", {path_of(cluster("a")): text(cluster("a"))})
+    graphs = tmp_path / "mirror/repository.git/objects/info/commit-graphs"
+    with running("a", certificate) as member:
+        config = kubeconfig(tmp_path, {"a": member}, certificate)
+        options = ["--context", "a", "--kubeconfig", str(config), "--remote", f"file://{remote}"]
+        quick = ["--probe-seconds", "1", "--mirror", str(tmp_path / "mirror")]
+        with subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "reconciler",
+                "observe",
+                *options,
+                *quick,
+                "--author",
+                loop.AUTHOR,
+            ],
+            cwd=tmp_path,
+            env=process_environment(),
+            stderr=subprocess.PIPE,
+        ) as process:
+            eventually(lambda: any(graphs.glob("*.graph")), "the upkeep of the mirror")
+            process.terminate()
+            process.communicate(timeout=PATIENCE_SECONDS)
+
+
 def reachable(name: str, **server: object) -> Body:
     """A ClusterProfile of a cluster, with a way to its API server."""
     return profile(name, accessProviders=[{"name": "kubeconfig", "cluster": server}])
