@@ -378,6 +378,7 @@ def _accepted(
     if to.no_plan:
         return None
 
+    from reconciler.audit.previews.edits import at_their_files
     from reconciler.audit.previews.preview import look_ahead, passes_ahead
     from reconciler.cli.previews import moment_in
 
@@ -387,7 +388,13 @@ def _accepted(
     now = moment_in(present, None)
     with doing(PASSES):
         passes = passes_ahead(present, merged, now, settled)
-        return _Edited(merged, passes[1], look_ahead(present, merged, now, passes=passes))
+        preview = look_ahead(present, merged, now, passes=passes)
+    paths = {
+        edit.key: edit.path if isinstance(edit, NewObject) else world.inputs[edit.key].origin.path
+        for edit in edits
+        if edit.key in bodies
+    }
+    return _Edited(merged, passes[1], at_their_files(preview, merged, paths))
 
 
 def _decided_world(
