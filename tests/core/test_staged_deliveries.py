@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from reconciler.audit.previews.preview import preview
 from reconciler.core.changes import Outcome
 from reconciler.imports.importers import report_of
 from reconciler.manifests.text.reader import read
@@ -13,6 +14,7 @@ from reconciler.staging.staged_delivery import CONTENT
 from tests.builders import (
     DYNAMIC,
     Body,
+    after,
     cluster,
     cluster_status,
     configuration,
@@ -375,6 +377,20 @@ def test_clusters_in_no_stage_keep_what_they_have() -> None:
 
     assert "waits for b, c in no stage of the strategy" == reason(told)
     assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+
+def test_a_plan_names_the_clusters_of_each_stage_and_those_in_none() -> None:
+    """Before the merge that begins the run."""
+    told = begun(*THREE, clusters={**STAGES, "d": "none"})
+    base = told.world()
+    merged = told.put(version("2")).world()
+    steps = [one.clause for one in preview(base, merged, after(10)).progress]
+    name = steps[0].removeprefix("run ").split(" ")[0]
+
+    stages = "stage canary (1 cluster: a), stage prod (2 clusters: b, c)"
+    outside = "in no stage, so nothing changes there (1 cluster: d)"
+
+    assert [f"run {name} begins: {stages}, {outside}", "stage canary begins"] == steps
 
 
 def test_without_its_strategy_nothing_goes_on() -> None:
