@@ -3,7 +3,7 @@
 Of a staged delivery it is an order among others, which stand in the manifest of that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -17,13 +17,13 @@ from reconciler.cli.new_manifests import check_read, open_base, print_manifest, 
 from reconciler.cli.previews import moment_in
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.world import open_fleet
-from reconciler.core.dialects import DIALECTS
+from reconciler.core.dialects import DIALECTS, STRATEGIES
 from reconciler.dialects.view import Approval
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.fields import AppendItem
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number
+from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.text import shown
@@ -34,8 +34,10 @@ from reconciler.staging.staged_delivery import (
     STAGED_DELIVERY,
     ContentRun,
     OrderedAction,
+    RunState,
     readable_staged_record,
 )
+from reconciler.staging.strategy import APPROVAL, decode_stages
 from reconciler.staging.view import awaited_approval
 
 FOLDER = "approvals"
@@ -109,7 +111,10 @@ def order(
             "action": str(ordered),
         }
         if approves:
-            item |= dict(zip(("stage", "task"), _approved(run, stage, task), strict=True))
+            stages = _stages_of(world, key)
+            item |= dict(zip(("stage", "task"), _approved(run, stages, stage, task), strict=True))
+        elif ordered in WITHOUT_EFFECT.get(run.state, ()):
+            raise UsageError(f"the run {run.id} is {run.state} already ({run.reason})")
         said = f"{action} {run.id}"
         present = bodies(mapping(world.inputs[key].body, "spec"), "orders")
         steps = () if approves and item in present else (AppendItem(("spec", "orders"), item),)
@@ -127,16 +132,52 @@ def _record_of(directory: Path, to: EditOptions, world: World, key: ObjectKey) -
     return None if output is None else output.body
 
 
-def _approved(run: ContentRun, stage: str | None, task: str | None) -> tuple[str, str]:
-    """Return stage and task that are approved: what the run waits for, unless one is named."""
+WITHOUT_EFFECT = {
+    RunState.UPDATING: (OrderedAction.RESUME,),
+    RunState.STOPPED: (OrderedAction.STOP,),
+}
+
+
+def _stages_of(world: World, key: ObjectKey) -> Mapping[str, tuple[str, ...]]:
+    """Return the stages of a staged delivery by name, with the tasks that people approve."""
+    name = text(mapping(world.inputs[key].body, "spec"), "strategy")
+    keys = (ObjectKey(*kind, "", name) for kind in STRATEGIES)
+    strategy = next(filter(None, map(world.inputs.get, keys)), None)
+    stages = () if strategy is None else decode_stages(mapping(strategy.body, "spec"))
+    return {
+        stage.name: tuple(
+            task
+            for task, waits in ((BEFORE, stage.before), (AFTER, stage.after))
+            if any(one.type == APPROVAL for one in waits)
+        )
+        for stage in stages
+    }
+
+
+def _approved(
+    run: ContentRun, stages: Mapping[str, tuple[str, ...]], stage: str | None, task: str | None
+) -> tuple[str, str]:
+    """Return stage and task that are approved: what the run waits for, unless one is named.
+
+    Raises:
+        UsageError: No approval is awaited, there is no such stage, or it asks for none.
+    """
     awaited = awaited_approval(run)
     if stage is None and awaited is None:
         reason = f" ({run.reason})" if run.reason else ""
         raise UsageError(f"the run {run.id} does not await approval{reason}; name a stage")
     named = stage or ("" if awaited is None else awaited[0])
+    if named not in stages:
+        raise UsageError(f"there is no stage {shown(named)}; only: {', '.join(stages) or 'none'}")
+    tasks = stages[named]
     if task is not None:
-        return named, AFTER if task == "after" else BEFORE
-    return awaited if awaited is not None and awaited[0] == named else (named, BEFORE)
+        tasks = tuple({AFTER if task == "after" else BEFORE}.intersection(tasks))
+    if not tasks:
+        when = f" {task} it" if task else ""
+        raise UsageError(f"stage {shown(named)} asks for no approval{when}")
+    return (
+        awaited if awaited is not None and awaited[0] == named and not task else (named, tasks[0])
+    )
 
 
 def _find(world: World, word: str, namespace: str) -> ObjectKey:

@@ -215,6 +215,13 @@ def test_orders_of_a_staged_delivery_are_lines_of_its_file(tmp_path: Path, capsy
     assert 2 == answer(fleet, capsys, "rollout", "stop", "web")[0]
 
     told.run(version("2", replicas=3)).report("a")
+    for words, why in (
+        (("approve", "web", "nosuch"), 'there is no stage "nosuch"; only: '),
+        (("approve", "web", "canary"), 'stage "canary" asks for no approval'),
+        (("resume", "web"), "is Updating already"),
+    ):
+        code, _, err = answer(fleet, capsys, "rollout", *words)
+        assert (2, True) == (code, why in err)
     assert 2 == answer(fleet, capsys, "approve", "web")[0]
     assert 2 == answer(fleet, capsys, "rollout", "stop", "web", "early")[0]
     assert 0 == answer(fleet, capsys, "rollout", "approve", "web")[0]
