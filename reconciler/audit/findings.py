@@ -317,6 +317,7 @@ WARNINGS: Mapping[str, str] = {
     "set-binding-unknown": "A ManagedClusterSetBinding should bind a set that is there",
     "set-selects-nothing": "A ManagedClusterSet should have a cluster",
     "staged-held": "Clusters should have the version that the file of an object says",
+    "staged-nothing": "A StagedDelivery should select something",
     "staged-undelivered": "What is staged should be delivered",
     "toleration-unusable": "A toleration should be one that tolerates something",
     "trigger-target-unknown": "A ScheduleTrigger should name what is there",

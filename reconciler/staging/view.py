@@ -13,7 +13,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.text import enumerated, short_id, shown
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 from reconciler.staging.staged_delivery import (
     AFTER,
     BEFORE,
@@ -21,6 +21,7 @@ from reconciler.staging.staged_delivery import (
     ContentRun,
     RunState,
     StageProgress,
+    decode_staged_delivery,
     readable_staged_record,
 )
 
@@ -178,6 +179,24 @@ def _held(name: str, run: ContentRun | None, cluster: ClusterName, *, left: bool
     return f"stage {stage} of {name}" if stage else f"a stage of {name} that selects it"
 
 
+def _selecting_nothing(world: World, manifest: Manifest) -> Iterator[Dangling]:
+    """Yield that a staged delivery selects nothing of what people wrote."""
+    selector = decode_staged_delivery(manifest.body).selector
+    objects = [one for one in world.inputs.values() if one.key.group not in world.known.groups]
+    if any(map(selector.selects, objects)):
+        return
+    kinds = {one.key.kind for one in objects}
+    yield Dangling(
+        manifest.key,
+        "/spec/selector",
+        "staged-nothing",
+        "the selector selects nothing in this repository, so nothing is staged",
+        "a selector of objects that are here"
+        if selector.kind in kinds
+        else proposal(selector.kind, kinds, "kind"),
+    )
+
+
 def dangling_in_staged_deliveries(
     known: Known, strategies: Collection[Kind], transports: Collection[str], unstaged: str
 ) -> Iterator[Dangling]:
@@ -198,6 +217,7 @@ def dangling_in_staged_deliveries(
             expected = proposal(name, names, kinds)
             at = "/spec/strategy"
             yield Dangling(manifest.key, at, "staged-strategy", message, expected)
+        yield from _selecting_nothing(known.world, manifest)
         if not set(transports) - {unstaged}:
             what = (
                 f"the transport {unstaged} carries no content"
