@@ -165,3 +165,13 @@ def hold_proof(fleet: Checkout, folder: Path) -> None:
     fleet.git("clone", "-q", str(fleet.folder), str(folder / "clone"))
 
     assert 0 == run(["-C", str(folder / "clone"), "verify"])
+
+
+def test_what_a_run_has_delivered_is_not_undone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next pass would deliver it again: a run is stopped, or rolled back."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3))
+
+    assert 2 == run(["-C", str(told.fleet.folder), "undo", "HEAD"])
+    assert capsys.readouterr().err.endswith(" moved nothing, so there is nothing to undo\n")

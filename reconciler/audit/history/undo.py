@@ -235,7 +235,8 @@ def _undo_of_pass(
     undone = [one for one in undone if one not in gone]
     apart = revisions.layout.apart
     requests = tuple(_requests(computed, undone, now)) if apart else ()
-    outputs = () if apart else _outputs_of(computed, undone, revisions, whole=not stays)
+    stands = commit is computed.commit and not causes  # it would be delivered again
+    outputs = () if apart or stands else _outputs_of(computed, undone, revisions, whole=not stays)
     files |= {change.path: change.before for change in outputs}
     objects = tuple(UndoneObject(one.subject, one.before) for one in undone)
     if not files:
