@@ -358,6 +358,11 @@ class ProfileOptions:
     access_tokens: Path | None = None
     access_host: tuple[str, ...] = ()
 
+    def check(self) -> None:
+        """Raise `UsageError` where options have no effect without another."""
+        if self.access_provider is None and (self.access_tokens or self.access_host):
+            raise UsageError("--access-tokens and --access-host require --access-provider")
+
     def accesses(self, world: World) -> dict[str, KubeAccess]:
         """Return how each cluster is reached that names the way, by its name.
 
@@ -403,6 +408,11 @@ class HeartbeatOptions:
     judge: bool = False
     listen: str | None = None
     heartbeat_tokens_file: Path | None = None
+
+    def check(self) -> None:
+        """Raise `UsageError` where options have no effect without another."""
+        if self.heartbeat is None and (self.heartbeat_name or self.heartbeat_token_file):
+            raise UsageError("--heartbeat-name and --heartbeat-token-file require --heartbeat")
 
     def sender(
         self, own: str | None, mirror: Mirror, seconds: float, client: httpx.AsyncClient
@@ -539,6 +549,8 @@ def run(
         tolerance_percent=tolerance,
         most_commits=most_commits,
     )
+    profiles.check()
+    heartbeats.check()
     if not (reached or heartbeats.judge or profiles.access_provider):
         raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
     metrics = ObservationMetrics()

@@ -415,6 +415,10 @@ def test_what_others_pushed_meanwhile_stays(opened: Open, tmp_path: Path) -> Non
         pytest.param(["--context", "a", "--context", "a=b"], "names cluster a twice", id="twice"),
         pytest.param(["--context", "nobody"], 'no "nobody" among its contexts', id="unknown"),
         pytest.param(["--in-cluster", "a"], "there is none here", id="no-pod"),
+        pytest.param(
+            ["--context", "a", "--access-host", "a"], "require --access-provider", id="profiles"
+        ),
+        pytest.param(["--judge", "--heartbeat-name", "x"], "require --heartbeat", id="heartbeats"),
     ],
 )
 def test_what_cannot_be_observed_is_refused(
