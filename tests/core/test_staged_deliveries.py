@@ -20,6 +20,7 @@ from tests.builders import (
     configuration,
     deployment,
     metadata,
+    path_of,
     policy,
     taint,
     text,
@@ -544,6 +545,22 @@ def test_overrides_reach_all_clusters_at_once() -> None:
     hear(told, "a").run(50)
     assert {"a": "2", "b": "2", "c": "2"} == tuned(told)
     assert {"a": "2 x3", "b": "2 x3", "c": "2 x3"} == images(told)
+
+
+def test_an_override_by_name_means_a_file_without_namespace() -> None:
+    """Which is in the namespace default, as for what is delivered."""
+    nameless = {**version("1"), "metadata": metadata("web")}
+    selected: Any = overriding("1")
+    selector = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    selected["spec"]["resourceSelectors"] = [selector]
+    told = begun(*THREE, onChange="overrides")
+    told.put(nameless, path=path_of(version("1"))).run(2)
+    for name in "abc":
+        hear(told, name).run(3)
+    assert "Finished" == run_of(told)["state"]
+
+    told.put(selected).run(10)
+    assert {"a": "1", "b": None, "c": None} == tuned(told)
 
 
 def test_an_override_that_comes_or_goes_is_staged() -> None:

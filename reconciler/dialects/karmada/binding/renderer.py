@@ -173,8 +173,7 @@ class KarmadaRenderer:
 
     def _meaning(self, template: Manifest, output: Manifest) -> tuple[Manifest, ...]:
         """Return the override policies that mean a workload, sorted by key."""
-        overrides = self.rendering.overrides
-        body = claimed(template.body, *claim_of(decode_metadata(output.body)))
+        overrides, body = self.rendering.overrides, _as_overridden(template, output)
         policies = (*overrides.cluster_wide, *overrides.of(template.key.namespace))
         keys = {policy.key for policy, _ in rules_for(policies, body)}
         return tuple(self.world.inputs[key] for key in sorted(keys))
@@ -226,8 +225,7 @@ class KarmadaRenderer:
         names += [one.cluster for one in rendered.leaving]
         if template is None:
             return replace(rendered, reads=frozenset(map(named, names)))
-        overrides = self.rendering.overrides
-        body = claimed(template.body, *claim_of(decode_metadata(output.body)))
+        overrides, body = self.rendering.overrides, _as_overridden(template, output)
         reads = binding_reads(template.key, body, names, overrides)
         policy = claimant(output.body)
         asked = frozenset() if policy is None else frozenset({policy_read(policy)})
@@ -399,6 +397,12 @@ def _as_stored(manifest: Manifest, uid: str, generation: int = 0) -> Body:
     if generation:
         metadata["generation"] = generation
     return {**manifest.body, "metadata": metadata}
+
+
+def _as_overridden(template: Manifest, output: Manifest) -> Body:
+    """Return the workload of a binding as override policies meet it."""
+    metadata = decode_metadata(output.body)
+    return claimed(_as_stored(template, decode_spec(output.body).resource.uid), *claim_of(metadata))
 
 
 def _namespaces(world: World) -> frozenset[str]:
