@@ -4,7 +4,8 @@ Like what is published this follows the decisions, once the brakes have spoken, 
 them: where an object is, and with how many replicas, is decided before. Delivery reads the records
 that this leaves, and gives each cluster the version that they say.
 
-An object has one staged delivery: the one that has it already, or the first by name. An API whose
+An object has one staged delivery: the one that has it already, or the first by name. What another
+one left in the middle, as after a rename, stays held until its content changes. An API whose
 decisions have stages of their own says so, and is left alone.
 """
 
@@ -24,12 +25,18 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest, format_moment
-from reconciler.model.records import dataclass, field
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import Fault, Manifest, Trace, World
-from reconciler.staging.content_run import PresentObject, StagingView, advance, outlasting
+from reconciler.staging.content_run import (
+    PresentObject,
+    StagingView,
+    advance,
+    outlasting,
+    taken_over,
+)
 from reconciler.staging.staged_delivery import (
     API_VERSION,
     STAGED_DELIVERY,
@@ -39,10 +46,12 @@ from reconciler.staging.staged_delivery import (
     StagedChange,
     StagedDelivery,
     StagedRecord,
+    StagedVersions,
     content_digest,
     decode_staged_delivery,
     encode_staged_record,
     readable_staged_record,
+    staged_versions,
 )
 from reconciler.staging.strategy import Stage, decode_stages
 
@@ -110,6 +119,7 @@ def stage(
     rendered = [one.of(after, settings) for _, one in sorted(renderers.items())]
     staging = _Staging(after, rendered, memory.copies.follow(after), now, memory)
     staging.select(manifests)
+    staging.take_over(staged_versions(records))
     for manifest in manifests:
         staging.put(manifest)
     for record in records:
@@ -144,6 +154,8 @@ class _Staging:
     _selected: dict[ObjectKey, dict[ObjectKey, None]] = field(default_factory=dict)
     _records: dict[ObjectKey, StagedRecord] = field(default_factory=dict)
     _contents: dict[ObjectKey, tuple[PlacedContent, ...]] = field(default_factory=dict)
+    _owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
+    _held: set[ObjectKey] = field(default_factory=set)
 
     def select(self, manifests: Iterable[Manifest]) -> None:
         """Find out what each staged delivery selects, and what it has staged so far."""
@@ -158,6 +170,23 @@ class _Staging:
                 StagedRecord() if output is None else readable_staged_record(output.body)
             )
 
+    def take_over(self, versions: StagedVersions) -> None:
+        """Give objects that another one had to their owners, once their content changes.
+
+        Until then they are held, so that nothing is released by a new name.
+        """
+        known = dict(self._records)
+        for key in sorted({key for keys in self._selected.values() for key in keys}):
+            owner, holder = self._owner(key), versions.get(key)
+            self._owners[key] = owner
+            if holder is None or holder == known[owner]:
+                continue
+            if outlasting(holder, self._left(holder, [key])):
+                self._held.add(key)
+            else:
+                objects = {**self._records[owner].objects, key: taken_over(holder, key)}
+                self._records[owner] = replace(self._records[owner], objects=objects)
+
     def put(self, manifest: Manifest) -> None:
         """Take one staged delivery as far as it goes; one that fails keeps its record."""
         if manifest.key in self._selected:
@@ -168,7 +197,7 @@ class _Staging:
     def leave(self, output: Manifest) -> None:
         """Keep of a record that nobody wants what its clusters have, while they differ."""
         record = readable_staged_record(output.body)
-        objects = outlasting(record, self._left(record, {}))
+        objects = outlasting(record, self._left(record, record.objects))
         if not objects:
             self.gone.add(output.key)
             return
@@ -212,7 +241,7 @@ class _Staging:
         admitted, metadata = admit(key, asked, own, self.now)
         overrides = decode_staged_delivery(manifest.body).on_change is StagedChange.OVERRIDES
         staged = self._present(self._own(manifest), overrides=overrides)
-        left = self._left(record, staged)
+        left = self._left(record, record.objects.keys() - staged.keys())
         view = self._view(manifest, admitted.generation, metadata, staged, left)
         progress = advance(record, view)
         body = {
@@ -252,14 +281,14 @@ class _Staging:
         """Yield what a staged delivery selects and may stage; the rest is a fault of it."""
         taken: dict[tuple[str, str], list[ObjectKey]] = {}
         for key in sorted(self._selected[manifest.key]):
-            owner, rolled_out = self._owner(key), self._rolled_out(key)
+            owner, rolled_out = self._owners[key], self._rolled_out(key)
             if rolled_out is not None:
                 refusal = "staged-by-itself", f"the {rolled_out.plain} rolls it out by itself"
                 taken.setdefault(refusal, []).append(key)
             elif owner != manifest.key:
                 refusal = "staged-twice", f"the {owner.plain} stages it already"
                 taken.setdefault(refusal, []).append(key)
-            else:
+            elif key not in self._held:
                 yield key
         for (rule, why), keys in sorted(taken.items()):
             named = enumerated((one.plain for one in keys), NAMED)
@@ -315,14 +344,14 @@ class _Staging:
         return OverrideVersion(key, path, self.world.blobs.get(path, ""), digest)
 
     def _left(
-        self, record: StagedRecord, staged: Mapping[ObjectKey, PresentObject]
+        self, record: StagedRecord, keys: Iterable[ObjectKey]
     ) -> dict[ObjectKey, PresentObject]:
-        """Return the recorded objects that are staged no more, with overrides where they had any.
+        """Return some recorded objects as they are, with overrides where they had any.
 
         The ones that are like those of the record end nothing, so that they are compared.
         """
         found: dict[ObjectKey, PresentObject] = {}
-        for key in record.objects.keys() - staged.keys():
+        for key in keys:
             overrides = record.objects[key].version.overrides is not None
             found |= self._present([key], overrides=overrides)
         return found

@@ -240,6 +240,14 @@ def outlasting(
     return objects
 
 
+def taken_over(record: StagedRecord, key: ObjectKey) -> StagedObject:
+    """Return an object as another staged delivery takes it over, with what its clusters have."""
+    known = record.objects[key]
+    clusters = known.others | known.before.keys()
+    had = {name: record.version_on(key, name) for name in sorted(clusters)}
+    return _object(known.version, had, clusters, left=True)
+
+
 def _obeyed(
     run: ContentRun | None, view: StagingView
 ) -> tuple[ContentRun | None, tuple[tuple[int, str], ...]]:

@@ -458,6 +458,41 @@ def test_an_object_has_one_staged_delivery() -> None:
     assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
 
 
+@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("name", ["also", "zone"])
+def test_what_another_one_left_is_held_until_it_changes(name: str, *, stays: bool) -> None:
+    """Whatever its name, and whether the first one is removed or selects it no more."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    if stays:
+        told.put(staged_delivery(selector={"kind": "StatefulSet"}), staged_delivery(name))
+    else:
+        told.drop(staged_delivery()).put(staged_delivery(name))
+
+    assert ["staged-held"] == rules(told.run(20))
+    assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+    hear(told, "a")
+    assert () == told.run(30).changes
+
+    told.put(version("3"))
+
+    assert [] == rules(told.run(40))
+    assert {"a": "3 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+    hear(told, "a").run(50)
+    assert {"a": "3 x3", "b": "3 x3", "c": "3 x3"} == images(told)
+
+
+def test_one_that_is_renamed_and_edited_at_once_begins_with_what_clusters_have() -> None:
+    """No cluster gets the version between."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    told.drop(staged_delivery()).put(staged_delivery("also"), version("3"))
+
+    assert [] == rules(told.run(20))
+    assert {"a": "3 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+    assert RECORD not in told.files
+
+
 def test_what_a_placement_rolls_out_is_left_to_it() -> None:
     """KubeFleet has rollouts of its own."""
     told = story(member("a"), placement(), deployment(), strategy(*THREE), staged_delivery())
