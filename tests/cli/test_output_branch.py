@@ -487,3 +487,46 @@ def test_the_daemon_follows_the_branch_of_a_remote(tmp_path: Path) -> None:
         person.commit({PLACE: REPORT.format(ready=1)}, "Report")
         person.git("push", "-q", "origin", "reports")
         eventually(lambda: "readyReplicas: 1" in git(remote, "show", f"main:{SHOP}"))
+
+
+def test_a_fresh_clone_begins_no_branch_of_its_own_beside_that_of_its_origin(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pass is refused with the command that helps; after it the pass goes on from there."""
+    git(tmp_path, "clone", "--quiet", str(fleet.folder), "clone")
+    clone = Checkout(tmp_path / "clone")
+    told = (
+        "the branch fleet-status is not in this clone, and origin/fleet-status is: go on from it "
+        "with git branch fleet-status origin/fleet-status\n"
+    )
+
+    for verb in (("reconcile",), ("reconcile", "--dry-run")):
+        assert 2 == answer(clone, *verb, "--now", "2026-11-20T12:05:00Z")
+        assert f"reconciler: {told}" == capsys.readouterr().err
+    assert "" == clone.git("branch", "--list", "fleet-status")
+
+    clone.git("branch", "--quiet", "fleet-status", "origin/fleet-status")
+    reconcile(clone, 5)
+    assert "nothing to do\n" == capsys.readouterr().out
+
+
+def test_a_fresh_clone_begins_no_branch_that_is_delivered_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pass is refused before anything is committed; later it goes on from what is delivered."""
+    delivered = text(configuration(delivery={"folders": {"branch": "fleet"}}))
+    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": delivered})
+    reconcile(fleet, 0)
+    git(tmp_path, "clone", "--quiet", str(fleet.folder), "clone")
+    clone = Checkout(tmp_path / "clone")
+    clone.commit(SCALED, "Scale the shop")
+    scaled = clone.head()
+    capsys.readouterr()
+
+    assert 2 == answer(clone, "reconcile", "--now", "2026-11-20T12:05:00Z")
+    assert "with git branch fleet origin/fleet\n" in capsys.readouterr().err
+    assert (scaled, "") == (clone.head(), clone.git("branch", "--list", "fleet"))
+
+    clone.git("branch", "--quiet", "fleet", "origin/fleet")
+    reconcile(clone, 5)
+    assert "2" == clone.git("rev-list", "--count", "fleet")

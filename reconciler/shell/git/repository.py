@@ -361,6 +361,12 @@ class Repository:
             return self.find(branch) or self.find_reference(f"refs/remotes/origin/{branch}")
         return None
 
+    def is_only_fetched(self, branch: str) -> bool:
+        """Return whether a branch is not here, but is one of the origin as it was fetched."""
+        with contextlib.suppress(UsageError):
+            return self.find(branch) is None and self.find_fetched(branch) is not None
+        return False
+
     def find_reference(self, reference: str) -> str | None:
         """Return the id of the commit that a full reference name points to, `None` if absent.
 

@@ -216,10 +216,12 @@ class ServedBranches:
             reports: Returns the commit of a branch that clusters report on, `None` fetches it.
 
         Raises:
-            UsageError: The branch of outputs is not there, and the inputs hold outputs.
+            UsageError: The branch of outputs is not there, and the inputs hold outputs; or it, or
+                one that is delivered to, is only there as it was fetched.
         """
         outputs = heads.outputs
         if outputs is None:
+            self._refuse_beside_origin(self.moved)
             outputs = EMPTY_TREES[self.repository.object_format]
             if loader.has_outputs(heads.inputs):
                 raise UsageError(
@@ -227,7 +229,19 @@ class ServedBranches:
                     f"outputs: start it from them with git branch {self.moved} "
                     f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
                 )
-        return Sources(heads.inputs, outputs).load(loader, reports or self.reports)
+        world = Sources(heads.inputs, outputs).load(loader, reports or self.reports)
+        for name in decode_delivery(settings_in(world)).branches:
+            if self.trust is None or self.trust.accepted(name) is None:
+                self._refuse_beside_origin(name)
+        return world
+
+    def _refuse_beside_origin(self, name: str) -> None:
+        """Raise if a branch would begin here from nothing, beside the one that origin has."""
+        if self.repository.is_only_fetched(name):
+            raise UsageError(
+                f"the branch {name} is not in this clone, and origin/{name} is: go on from it "
+                f"with git branch {name} origin/{name}"
+            )
 
     def may_move_with(self, others: Iterable[str]) -> bool:
         """Return whether the branch of the outputs and others may move in one transaction."""
