@@ -658,6 +658,25 @@ def test_the_top_of_several_roots_names_those_that_change(roots: Checkout, capsy
     assert "Plan: Nothing moves in this root; envs/dev, envs/prod below changes, too" == found
 
 
+@pytest.mark.parametrize("output_root", ["status", "state/of/passes"])
+def test_what_passes_write_is_no_root_below(
+    tmp_path: Path, capsys: Capsys, output_root: str
+) -> None:
+    """A pass that is not pushed yet has changed the record of passes, `reconciler.yaml` there."""
+    layout = ("--output-root", output_root)
+    fleet = new_fleet(tmp_path / "fleet")
+    answer(fleet, capsys, "reconcile", *layout, "--now", "2026-11-20T12:00:00Z")
+    git(tmp_path, "clone", "--quiet", str(fleet.folder), "clone")
+    clone = Checkout(tmp_path / "clone")
+    clone.commit(SCALED, "Scale the shop")
+    answer(clone, capsys, "reconcile", *layout, "--now", "2026-11-20T12:05:00Z")
+
+    code, found = answer_json(clone, capsys, ["plan", *layout, *LATER])
+
+    assert (0, "origin/main") == (code, found["base"]["name"])
+    assert "root-below" not in {warning["rule"] for warning in found["warnings"]}
+
+
 def test_each_root_has_a_title_and_a_comment_of_its_own(roots: Checkout, capsys: Capsys) -> None:
     """So that the comment of one does not take the place of the other's."""
     out = answer(roots, capsys, "plan", "--roots", "envs/*", "-o", "markdown", *LATER)[1]

@@ -126,16 +126,20 @@ def open_sides(
             head_name=head or FILES,
             uncommitted=uncommitted,
             settled=settled,
-            roots=tuple(sorted(_changed_roots(trees, base_revision, tree))),
+            roots=tuple(sorted(_changed_roots(trees, base_revision, tree, layout))),
         )
 
 
-def _changed_roots(trees: GitTrees, base: str, merged: str) -> set[str]:
-    """Return the outermost folders with a configuration of their own that a merge changes."""
+def _changed_roots(trees: GitTrees, base: str, merged: str, layout: RepositoryLayout) -> set[str]:
+    """Return the outermost folders with a configuration of their own that a merge changes.
+
+    The record of passes has the name of a configuration, and is none.
+    """
     changed = {change.path for change in trees.changed(base, merged)}
     listed = {*trees.files(base), *trees.files(merged)} if changed else set[str]()
     ends = f"/{CONFIGURATION_PATH}"
-    roots = {path.removesuffix(ends) for path in listed if path.endswith(ends)}
+    people = (path for path in listed if not layout.is_output(path))
+    roots = {path.removesuffix(ends) for path in people if path.endswith(ends)}
     outermost = {
         root for root in roots if not any(root.startswith(f"{other}/") for other in roots - {root})
     }
