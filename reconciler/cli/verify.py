@@ -162,6 +162,8 @@ def _print_delivered(delivered: Sequence[BranchProof]) -> None:
         for finding in one.findings:
             place = f"{finding.path}: " if finding.path else f"{one.branch}: "
             click.echo(f"    {printable(place + finding.message)}")
+        if not one.commit:
+            continue
         count = f"{one.files} file{'s' if one.files != 1 else ''}"
         said = "differ from" if one.findings else "match"
         commit = short_id(one.commit)

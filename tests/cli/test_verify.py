@@ -246,6 +246,18 @@ def test_a_merge_that_drops_passes_is_tampering(
     assert (1, "tampered") == (code, states(theirs, capsys)[-1])
 
 
+def test_the_served_branch_is_none_of_deliveries(fleet: Checkout, capsys: Capsys) -> None:
+    """Whoever names it for deliveries is told that nothing is delivered to it."""
+    delivering_to_itself = configuration(delivery={"folders": {"branch": "main"}})
+    fleet.commit({"reconciler.yaml": text(delivering_to_itself)}, "Deliver to main")
+
+    code, out, _ = answer(fleet, capsys, "verify")
+
+    assert 1 == code
+    assert "main: its head names no decision commit, so nothing was delivered to it\n" in out
+    assert "differ from" not in out
+
+
 def forged(source: str, at: str) -> str:
     """Return a message with our trailers."""
     trailers = (

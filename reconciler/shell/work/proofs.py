@@ -160,13 +160,15 @@ def prove_branches(repository: Repository, loader: Loader, world: World) -> Iter
         sources = delivered_from(repository, head)
         commit = "" if sources is None else sources.outputs
         try:
-            if sources is None:
-                raise GitError("its head names none")
-            yield _proof(repository, loader, name, head, sources)
-        except ReconcilerError as error:
-            message = (
-                f"the decision commit {short_id(commit) or 'it follows'} cannot be read: {error}"
+            if sources is not None:
+                yield _proof(repository, loader, name, head, sources)
+                continue
+            message = "its head names no decision commit, so nothing was delivered to it"
+            yield BranchProof(
+                branch=name, commit="", files=0, findings=(ProofFinding("", message),)
             )
+        except ReconcilerError as error:
+            message = f"the decision commit {short_id(commit)} cannot be read: {error}"
             finding = ProofFinding("", message)
             yield BranchProof(branch=name, commit=commit, files=0, findings=(finding,))
 
