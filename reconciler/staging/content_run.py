@@ -23,7 +23,7 @@ from reconciler.model.kinds import CopyReport
 from reconciler.model.labels import matches
 from reconciler.model.moments import add, earliest, format_moment, span
 from reconciler.model.records import dataclass, replace
-from reconciler.model.text import enumerated
+from reconciler.model.text import enumerated, shown
 from reconciler.staging.staged_delivery import (
     AFTER,
     BEFORE,
@@ -180,9 +180,12 @@ def _next_run(
         over = last is None or last.is_over
         return last if over else _over(last, view.now)
     number = 1 if last is None else last.number + 1
-    token = content_digest([view.uid, number])[:8]
-    run_id = f"{number}-{token}"
+    run_id = _run_id(number, view)
     return ContentRun(number=number, id=run_id, state=RunState.UPDATING, started_at=view.now)
+
+
+def _run_id(number: int, view: StagingView) -> str:
+    return f"{number}-{content_digest([view.uid, number])[:8]}"
 
 
 def _over(run: ContentRun | None, now: datetime) -> ContentRun | None:
@@ -257,7 +260,9 @@ def _obeyed(
     heeded, refused = list(run.heeded), list[tuple[int, str]]()
     for position, order in enumerate(view.asked.orders):
         if order.run != run.id:
-            continue  # of a run that is long over
+            if not _is_past(order.run, run, view):
+                refused.append((position, f"there is no run {shown(order.run)}"))
+            continue
         if order.text in heeded:
             heeded.remove(order.text)
             continue
@@ -268,6 +273,14 @@ def _obeyed(
             obeyed = _obey(order, run, view.now)
             run = replace(obeyed, heeded=(*run.heeded, order.text))
     return run, tuple(refused)
+
+
+def _is_past(run_id: str, run: ContentRun, view: StagingView) -> bool:
+    """Return whether a run of this id came before, so that its orders are history."""
+    number = run_id.partition("-")[0]
+    if not number.isdecimal() or len(number) > len(str(run.number)):
+        return False
+    return int(number) < run.number and run_id == _run_id(int(number), view)
 
 
 def _refusal(order: RunOrder, run: ContentRun, view: StagingView) -> str:

@@ -233,15 +233,41 @@ def test_a_stage_waits_for_approval(task: str) -> None:
     assert () == told.run(31).changes
 
 
-def test_an_order_counts_for_its_run_and_generation() -> None:
-    """One of another generation is refused; one of another run is over, and says nothing."""
+def test_an_order_counts_for_its_generation() -> None:
+    """One of another generation is refused."""
     told = begun(stage("canary", beforeStageTasks=[APPROVAL]))
     told.put(version("2")).run(10)
     approval = order(told, "Approve", stage="canary", task="BeforeStage")
-    told.put(staged_delivery(orders=[{**approval, "generation": 2}, {**approval, "run": "1-0"}]))
+    told.put(staged_delivery(orders=[{**approval, "generation": 2}]))
 
     assert ["staged-order"] == rules(told.run(20))
     assert {"a": "1 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+
+def test_an_order_of_an_earlier_run_is_history() -> None:
+    """It says nothing."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    orders = [order(told, "Stop")]
+    told.put(version("3"), staged_delivery(orders=orders))
+
+    assert [] == rules(told.run(20))
+    assert 2 == run_of(told)["number"]
+
+
+@pytest.mark.parametrize("run", ["1-0", "2-0", "3-6edc2a34", "x", "9" * 40])
+def test_an_order_of_no_run_is_told(run: str) -> None:
+    """Of an earlier number with another id, of the present one, and of one to come."""
+    told = begun(*THREE)
+    stop = {"run": run, "generation": 1, "action": "Stop"}
+    told.put(version("2"), staged_delivery(orders=[stop])).run(10)
+    told.put(version("3"))
+    outcome = told.run(20)
+
+    assert [f'this order has no effect: there is no run "{run}"'] == [
+        one.message for one in outcome.faults
+    ]
+    assert "Updating" == run_of(told)["state"]
 
 
 def test_a_failing_canary_stops_the_run() -> None:
