@@ -56,6 +56,7 @@ from reconciler.staging.staged_delivery import (
 from reconciler.staging.strategy import Stage, decode_stages
 
 NAMED = 3  # objects and clusters that are named in a fault
+NEXT_RUN = "the next change of content, which begins another run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,11 +202,19 @@ class _Staging:
         if not objects:
             self.gone.add(output.key)
             return
-        status = encode_staged_record(StagedRecord(run=record.run, objects=objects))
-        self._write(output.key, {**output.body, "status": status})
         why = f"the {STAGED_DELIVERY[1]} {output.key.name} was deleted"
-        place = output.origin.path
-        self.faults.append(_held(place, output.key, StagedRecord(objects=objects), why))
+        run = None if record.run is None else record.run.abandoned(why)
+        left = StagedRecord(run=run, objects=objects)
+        self._write(output.key, {**output.body, "status": encode_staged_record(left)})
+        # Its own file is gone; that of an object is where people can do something about it.
+        place = self.world.inputs[min(objects)].origin.path
+        self.faults.append(_held(place, output.key, left, why, self._ends(objects)))
+
+    def _ends(self, left: Iterable[ObjectKey]) -> str:
+        """Return what ends it that objects are left as they are."""
+        if all(key in self._owners for key in left):
+            return NEXT_RUN
+        return "the next change of content, which reaches all clusters at once"
 
     def _fail(self, failed: Failed) -> None:
         self.failed.append(failed)
@@ -402,11 +411,11 @@ class _Staging:
         if run is not None and run.state is RunState.ROLLED_BACK:
             since = "" if run.ended_at is None else f" since {format_moment(run.ended_at)}"
             why = f"the run {run.id} is rolled back{since}"
-            self.faults.append(_held(place, manifest.key, record, why))
+            self.faults.append(_held(place, manifest.key, record, why, NEXT_RUN))
         elif any(one.left for one in record.objects.values()):
             left = {key: one for key, one in record.objects.items() if one.left}
-            kept = StagedRecord(objects=left)
-            self.faults.append(_held(place, manifest.key, kept, "they are not selected any more"))
+            kept, why = StagedRecord(objects=left), "they are not selected any more"
+            self.faults.append(_held(place, manifest.key, kept, why, self._ends(left)))
 
     def _fault(
         self, manifest: Manifest, rule: str, message: str, expected: str, pointer: str = ""
@@ -423,7 +432,7 @@ class _Staging:
         )
 
 
-def _held(path: str, key: ObjectKey, record: StagedRecord, why: str) -> Fault:
+def _held(path: str, key: ObjectKey, record: StagedRecord, why: str, ends: str) -> Fault:
     """Return that objects are held at an earlier version, which their files do not say."""
     held = [
         f"{name.plain} as of {short_id(version.revision)}"
@@ -434,6 +443,6 @@ def _held(path: str, key: ObjectKey, record: StagedRecord, why: str) -> Fault:
         path,
         rule="staged-held",
         message=f"{why}: clusters keep {enumerated(held, NAMED)}",
-        expected="the next change of content, which begins another run",
+        expected=ends,
         subject=str(key),
     )

@@ -39,7 +39,7 @@ from reconciler.model.labels import (
     refusal_of,
 )
 from reconciler.model.moments import format_moment, parse_moment
-from reconciler.model.records import dataclass, field
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.world import Manifest, World
 
 STAGED_DELIVERY: Kind = ("reconciler.dev", "StagedDelivery")
@@ -379,6 +379,12 @@ class ContentRun:
         if self.state is RunState.ROLLED_BACK:
             return frozenset()
         return frozenset(one.name for stage in self.stages for one in stage.clusters)
+
+    def abandoned(self, why: str) -> "ContentRun":
+        """Return it once nobody asks for it any more: it updates no further cluster."""
+        if self.state is not RunState.UPDATING:
+            return self
+        return replace(self, state=RunState.STOPPED, reason=why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -446,6 +446,25 @@ def test_a_staged_delivery_that_is_deleted_leaves_each_cluster_with_what_it_has(
     assert RECORD not in told.files
 
 
+@pytest.mark.parametrize("name", ["", "also"])
+def test_the_run_of_one_that_is_deleted_is_stopped(name: str) -> None:
+    """The fault is at the file whose change ends it, and says what that will do."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    told.drop(staged_delivery())
+    if name:
+        told.put(staged_delivery(name))
+    outcome = told.run(20)
+    does = "begins another run" if name else "reaches all clusters at once"
+
+    assert [(path_of(version("2")), f"the next change of content, which {does}")] == [
+        (one.path, one.expected) for one in outcome.faults
+    ]
+    assert "Stopped" == run_of(told)["state"]
+    assert "the StagedDelivery web was deleted" == reason(told)
+    assert () == told.run(30).changes
+
+
 @pytest.mark.parametrize("changed", [True, False])
 def test_what_is_selected_no_more_keeps_what_its_clusters_have(*, changed: bool) -> None:
     """Where they have the same, it is forgotten."""
