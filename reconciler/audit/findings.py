@@ -223,7 +223,7 @@ ERRORS: Mapping[str, str] = {
     "staged-order": "An order must be about a run as it is",
     "staged-selector": "The selector of a StagedDelivery must be one of workloads",
     "staged-stopped": "A run that is stopped must be resumed or rolled back",
-    "staged-strategy": "A StagedDelivery must name a strategy that is there",
+    "staged-strategy": "A StagedDelivery must name a strategy that reaches its clusters",
     "staged-twice": "An object must have one StagedDelivery",
     "taint-policy-effect": "A ClusterTaintPolicy must not evict",
     "taint-policy-unique": "A ClusterTaintPolicy must not have a taint twice",

@@ -370,14 +370,17 @@ class _Staging:
         return next((one for one in self._placed_by(key) if one.rolled_out_by is None), None)
 
     def _stages(self, manifest: Manifest, asked: StagedDelivery) -> tuple[Stage, ...]:
-        keys = (ObjectKey(*kind, "", asked.strategy) for kind in STRATEGIES)
-        strategy = next(filter(None, map(self.world.inputs.get, keys)), None)
+        strategy = self._strategy(asked)
         if strategy is None:
             message = f"there is no {STRATEGIES[0][1]} {asked.strategy}, so no cluster is updated"
             expected = f"the name of a {STRATEGIES[0][1]}"
             self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
             return ()
         return decode_stages(mapping(strategy.body, "spec"))
+
+    def _strategy(self, asked: StagedDelivery) -> Manifest | None:
+        keys = (ObjectKey(*kind, "", asked.strategy) for kind in STRATEGIES)
+        return next(filter(None, map(self.world.inputs.get, keys)), None)
 
     def _labels(self) -> Mapping[ClusterName, Mapping[str, str]]:
         """Return the labels of every cluster; of one that several APIs have, those of the first."""
@@ -407,6 +410,12 @@ class _Staging:
             message = f"the run {run.id} is stopped: {run.reason}"
             expected = "an order that resumes it or rolls it back, or another change of content"
             self._fault(manifest, "staged-stopped", message, expected)
+        asked = decode_staged_delivery(manifest.body)
+        if run is not None and run.waits_outside and self._strategy(asked) is not None:
+            named = enumerated(run.outside, NAMED)
+            message = f"the run {run.id} waits for {named} in no stage of {asked.strategy}"
+            expected = "a strategy with a stage that selects every cluster of it"
+            self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
         place = manifest.origin.path
         if run is not None and run.state is RunState.ROLLED_BACK:
             since = "" if run.ended_at is None else f" since {format_moment(run.ended_at)}"

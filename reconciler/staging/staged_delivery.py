@@ -374,6 +374,12 @@ class ContentRun:
         return self.state in (RunState.FINISHED, RunState.ROLLED_BACK)
 
     @property
+    def waits_outside(self) -> bool:
+        """Whether only clusters in no stage are left, for which it waits until a person acts."""
+        ended = all(one.ended_at is not None for one in self.stages)
+        return self.state is RunState.UPDATING and bool(self.outside) and ended
+
+    @property
     def given(self) -> frozenset[ClusterName]:
         """The clusters that were given the new version, and still have it."""
         if self.state is RunState.ROLLED_BACK:

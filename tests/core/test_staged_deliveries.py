@@ -397,13 +397,31 @@ def test_a_cluster_that_comes_to_a_stage_that_has_begun_gets_the_new_version() -
 
 
 def test_clusters_in_no_stage_keep_what_they_have() -> None:
-    """The run says that it waits for them."""
+    """The run says that it waits for them, and once nothing else is left, that is a fault."""
     told = begun(stage("canary"))
-    told.put(version("2")).run(10)
-    hear(told, "a").run(20)
+    told.put(version("2"))
+    assert [] == rules(told.run(10))
+    hear(told, "a")
 
+    assert ["staged-strategy"] == rules(told.run(20))
     assert "waits for b, c in no stage of the strategy" == reason(told)
     assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+    told.put(strategy(*THREE))
+
+    assert [] == rules(told.run(30))
+    assert {"a": "2 x3", "b": "2 x3", "c": "2 x3"} == images(told)
+
+
+@pytest.mark.parametrize("stages", [[], [stage("elsewhere")]])
+def test_a_run_without_a_cluster_in_a_stage_is_told(stages: Sequence[Body]) -> None:
+    """It would wait for ever."""
+    told = begun(*stages)
+    told.put(version("2"))
+
+    found = [one.message for one in told.run(10).faults]
+
+    assert [f"the run {run_of(told)['id']} waits for a, b, c in no stage of careful"] == found
 
 
 def test_a_plan_names_the_clusters_of_each_stage_and_those_in_none() -> None:
