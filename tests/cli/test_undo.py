@@ -28,7 +28,7 @@ from tests.builders import (
     target,
     text,
 )
-from tests.cli.history import answer
+from tests.cli.history import answer, answer_json
 from tests.dialects.kubefleet.fleet import fixed, member
 from tests.dialects.kubefleet.fleet import placement as fleet_placement
 from tests.dialects.ocm.worlds import binding, cluster_set
@@ -229,6 +229,43 @@ def where(fleet: Fleet, name: str) -> dict[str, int]:
     """Where an object is, by the name of what decisions about it bear."""
     found = fleet.placed()
     return dict(next(found[key] for key in found if key.name == name))
+
+
+@pytest.mark.parametrize("merged", ["files", "a commit", "a branch behind main"])
+def test_a_plan_restores_what_the_pass_after_the_merge_restores(
+    tmp_path: Path, capsys: Capsys, merged: str
+) -> None:
+    """A commit of the branch is one of the merge, too, which is on no branch yet."""
+    fleet = Fleet(tmp_path / "fleet")
+    _, decision = fleet.edit("policy")
+    git = fleet.checkout.git
+    web = deployment("web", replicas=4)
+    annotations = {"annotations": {"reconciler.dev/restore": git("rev-parse", f"{decision}~1")}}
+    body = {**web, "metadata": {**cast(Body, web["metadata"]), **annotations}}
+    asked = {"web.yaml": text(body), "policy.yaml": START["policy.yaml"]}
+    git("checkout", "--quiet", "-b", "topic")
+    fleet.checkout.write(asked)
+    if merged != "files":
+        commit(fleet.checkout, {}, "Ask")
+    if merged == "a branch behind main":
+        git("checkout", "--quiet", "main")
+        commit(fleet.checkout, {"new.yaml": text(deployment("new"))}, "Add new")
+        fleet.decide()
+        git("checkout", "--quiet", "topic")
+
+    _, planned = answer_json(fleet.checkout, capsys, ["plan", "--now", "2026-11-21T12:00:00Z"])
+
+    assert [] == planned["faults"]
+    moves = {one["subject"]: one["clusters"] for one in planned["objects"]}["default/web"]
+    assert [("a", None, 4), ("c", 4, None)] == [
+        (one["cluster"], one["before"], one["after"]) for one in moves
+    ]
+    if merged == "files":
+        commit(fleet.checkout, {}, "Ask")
+    git("checkout", "--quiet", "main")
+    git("merge", "--quiet", "--no-edit", "topic")
+    fleet.decide()
+    assert {"a": 4} == where(fleet, "web-deployment")
 
 
 @pytest.mark.parametrize("named", ["main", "outputs~1 as somebody else has it", "no commit"])

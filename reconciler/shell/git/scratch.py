@@ -61,8 +61,11 @@ def scratch(repository: Repository) -> Iterator[Repository]:
         yield replace(repository, git=git, git_dir=folder, common_dir=folder)
 
 
-def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
-    """Return the tree that merging two commits gives, conflict-free and without any checkout.
+def merge_commits(repository: Repository, ours: str, theirs: str) -> str:
+    """Return the commit that merging two gives, conflict-free and without any checkout.
+
+    It has both of them before it, as the commit of a person's merge would; its time is always the
+    same.
 
     Args:
         repository: A scratch repository: objects are written.
@@ -75,14 +78,20 @@ def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
         GitError: Git is too old, or failed.
     """
     if is_ancestor(repository, ours, theirs):
-        return repository.git.line("rev-parse", f"{check_commit(theirs)}^{{tree}}")
+        return theirs
     if is_ancestor(repository, theirs, ours):
-        return repository.git.line("rev-parse", f"{check_commit(ours)}^{{tree}}")
+        return ours
     arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
     finished = repository.git.run(*arguments, check_commit(ours), check_commit(theirs))
     tree, *paths = finished.stdout.decode(errors="surrogateescape").split("\0")[:-1] or [""]
     if finished.code == MERGED and COMMIT_ID.fullmatch(tree):
-        return tree
+        who = "reconciler <reconciler@localhost> 0 +0000"
+        parents = f"parent {ours}\nparent {theirs}\n"
+        body = f"tree {tree}\n{parents}author {who}\ncommitter {who}\n\nMerge\n"
+        written = repository.git.output(
+            "hash-object", "-t", "commit", "-w", "--stdin", stdin=body.encode()
+        )
+        return written.decode().strip()
     if finished.code == CONFLICT and paths:
         named = enumerated(dict.fromkeys(paths), MOST_NAMED)
         raise MergeConflict(

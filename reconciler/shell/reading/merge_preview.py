@@ -15,7 +15,7 @@ from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import World
 from reconciler.shell.git.history import cut_off, has_remotes, resolve_revision
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.scratch import merge_trees, scratch, take_files
+from reconciler.shell.git.scratch import merge_commits, scratch, take_files
 from reconciler.shell.processes.limits import processors
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.settled_commits import SettledCommits
@@ -113,20 +113,20 @@ def open_sides(
         theirs, uncommitted = head_revision, 0
         if head is None:
             theirs, uncommitted = take_files(repository, private, head_revision)
-        tree = merge_trees(private, base_revision, theirs)
+        merge = merge_commits(private, base_revision, theirs)
         outputs = loader.sources_of(base_revision)[1] if layout.apart else None
         reports = repository.find_fetched
         settled = None if commits is None else commits.load(loader, of_present=True)
         yield Sides(
             base=loader.load(base_revision, outputs=outputs, reports=reports),
-            merged=loader.load(tree, outputs=outputs, reports=reports),
+            merged=loader.load(merge, outputs=outputs, reports=reports),
             base_revision=base_revision,
             head_revision=head_revision,
             base_name=base_name.removeprefix(BRANCHES).removeprefix("refs/remotes/"),
             head_name=head or FILES,
             uncommitted=uncommitted,
             settled=settled,
-            roots=tuple(sorted(_changed_roots(trees, base_revision, tree, layout))),
+            roots=tuple(sorted(_changed_roots(trees, base_revision, merge, layout))),
         )
 
 
