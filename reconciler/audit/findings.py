@@ -263,6 +263,7 @@ WARNINGS: Mapping[str, str] = {
     "approval-ignored": "An approval should be of a run that is there, by its uid",
     "cel-unusable": "An expression of a Placement should be one that CEL can compile",
     "cluster-declared-twice": "A cluster should be declared once where APIs see each other's",
+    "configuration-none": "What stands in reconciler.yaml should be a configuration",
     "restore-in-vain": "What asks to be restored must be something that is placed",
     "decision-without-profile": "What published decisions refer to should be there",
     "delivery-not-carried": "What is asked not to happen on clusters should be carried there",

@@ -108,7 +108,8 @@ def check(
         everything = tuple(sorted({*named.files, *rest.files}))
     inspections = _inspect(source, everything, rules)
     index = index_inputs(inspections, KINDS, allowed=named.allowed)
-    findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
+    links = skipped_links(named.links)
+    findings = [finding_of(fault) for fault in (*_faults(index), *links, *index.unconfigured)]
     texts = {file.path: file.data for file in inspections}
     findings += check_kinds(index.manifests, texts)
     unchecked, whole_world = "", None

@@ -317,6 +317,26 @@ def test_a_fault_is_shown_as_it_is_and_committed_harmless(
     )
 
 
+@pytest.mark.parametrize(
+    "content", ["foo\n", "- a\n", "[]\n", "spec: {}\n", "spec: {}\n---\nspec: {}\n"]
+)
+def test_a_file_of_settings_without_any_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    """A pass goes by the defaults then, in silence; with an empty file somebody means that."""
+    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": content})
+    arguments = ["-C", str(fleet.folder), "validate", "--strict"]
+
+    assert 1 == run(arguments)
+    assert (
+        "reconciler.yaml: warning: the file holds no ReconcilerConfiguration, so the defaults are "
+        "in force [configuration-none]\n"
+    ) in capsys.readouterr().out
+    for meant in ("", "# the defaults\n"):
+        fleet.write({"reconciler.yaml": meant})
+        assert 0 == run(arguments)
+
+
 @pytest.mark.parametrize("written", ["x: [\n", "\tspec: 1\n"])
 def test_a_broken_configuration_is_told_before_it_was_ever_read(
     folder: Path, capsys: pytest.CaptureFixture[str], written: str

@@ -92,6 +92,24 @@ class InputIndex:
         """The keys of all manifests and reports, read or not."""
         return self.unread.union(self.manifests, self.reports)
 
+    @property
+    def unconfigured(self) -> tuple[Fault, ...]:
+        """That what stands in the file of the configuration is none; a pass leaves it at that."""
+        file = self.partial.get(CONFIGURATION_PATH)
+        if file is None or file.broken or CONFIGURATION in file.kinds:
+            return ()
+        group, kind = CONFIGURATION
+        fault = Fault(
+            path=CONFIGURATION_PATH,
+            line=0,
+            column=0,
+            field="",
+            rule="configuration-none",
+            message=f"the file holds no {kind}, so the defaults are in force",
+            expected=f"apiVersion: {group}/v1alpha1, kind: {kind} and a `spec`, or no such file",
+        )
+        return (fault,)
+
 
 def index_inputs(
     inspections: Iterable[FileValidation],
