@@ -339,16 +339,19 @@ def declared_twice(referable: Known) -> Iterator[Dangling]:
 
 
 def restored_in_vain(referable: Known) -> Iterator[Dangling]:
-    """Yield what asks to be restored although no decision is about it."""
+    """Yield what asks to be restored although no decision is about it, or says as of no commit."""
     for key, manifest in referable.world.inputs.items():
-        if RESTORE in at(manifest.body, "metadata", "annotations") and decision_on(key) is None:
-            yield Dangling(
-                key,
-                f"/metadata/annotations/{RESTORE.replace('/', '~1')}",
-                "restore-in-vain",
-                f"no decision is about a {key.kind}, so nothing is restored",
-                "the annotation on a workload or a placement",
-            )
+        asked = at(manifest.body, "metadata", "annotations").get(RESTORE)
+        if asked is None or (asked != "" and decision_on(key) is not None):
+            continue
+        idle = "it names no commit" if asked == "" else f"no decision is about a {key.kind}"
+        yield Dangling(
+            key,
+            f"/metadata/annotations/{RESTORE.replace('/', '~1')}",
+            "restore-in-vain",
+            f"{idle}, so nothing is restored",
+            "the annotation with a full commit id on a workload or a placement",
+        )
 
 
 def profiles_in_vain(referable: Known) -> Iterator[Dangling]:

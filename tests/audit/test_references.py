@@ -267,6 +267,17 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             [],
             id="the-version-of-a-target-does-not-count",
         ),
+        pytest.param(
+            edited(
+                "workloads/shop.yaml",
+                (
+                    "  name: shop\n  l",
+                    '  name: shop\n  annotations: {reconciler.dev/restore: ""}\n  l',
+                ),
+            ),
+            ["workloads/shop.yaml:5 restore-in-vain"],
+            id="a-restoration-as-of-no-commit",
+        ),
     ],
 )
 def test_what_leads_nowhere_is_told(
