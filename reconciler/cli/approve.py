@@ -17,7 +17,7 @@ from reconciler.cli.new_manifests import check_read, open_base, print_manifest, 
 from reconciler.cli.previews import moment_in
 from reconciler.cli.progress import PASSES, doing
 from reconciler.cli.world import open_fleet
-from reconciler.core.dialects import DIALECTS, STRATEGIES
+from reconciler.core.dialects import DIALECTS, find_strategy
 from reconciler.dialects.view import Approval
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.fields import AppendItem
@@ -37,7 +37,7 @@ from reconciler.staging.staged_delivery import (
     RunState,
     readable_staged_record,
 )
-from reconciler.staging.strategy import APPROVAL, decode_stages
+from reconciler.staging.strategy import asks_approval, decode_stages
 from reconciler.staging.view import awaited_approval
 
 FOLDER = "approvals"
@@ -141,14 +141,13 @@ WITHOUT_EFFECT = {
 def _stages_of(world: World, key: ObjectKey) -> Mapping[str, tuple[str, ...]]:
     """Return the stages of a staged delivery by name, with the tasks that people approve."""
     name = text(mapping(world.inputs[key].body, "spec"), "strategy")
-    keys = (ObjectKey(*kind, "", name) for kind in STRATEGIES)
-    strategy = next(filter(None, map(world.inputs.get, keys)), None)
+    strategy = find_strategy(world, name)
     stages = () if strategy is None else decode_stages(mapping(strategy.body, "spec"))
     return {
         stage.name: tuple(
             task
             for task, waits in ((BEFORE, stage.before), (AFTER, stage.after))
-            if any(one.type == APPROVAL for one in waits)
+            if asks_approval(waits)
         )
         for stage in stages
     }

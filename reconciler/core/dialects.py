@@ -12,7 +12,7 @@ from reconciler.dialects.renderer import Wraps
 from reconciler.manifests.identity import OURS, known_kinds
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Manifest
+from reconciler.model.world import Manifest, World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, CLUSTER_PROFILE_KIND
 from reconciler.multicluster.placement_decision import PLACEMENT_DECISION_KIND
 from reconciler.rebalance.target import REBALANCE_KINDS
@@ -97,6 +97,12 @@ def clusters_in(parts: Iterable[Manifest]) -> Placed:
         if dialect is not None:
             found.update(dialect.view().outputs.clusters_in(part.body))
     return tuple((ClusterName(name), found[name]) for name in sorted(found))
+
+
+def find_strategy(world: World, name: str) -> Manifest | None:
+    """Return the strategy of a name, `None` if there is none."""
+    keys = (ObjectKey(*kind, "", name) for kind in STRATEGIES)
+    return next(filter(None, map(world.inputs.get, keys)), None)
 
 
 def wraps() -> Wraps:

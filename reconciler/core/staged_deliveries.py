@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.dialects import DIALECTS, STRATEGIES
+from reconciler.core.dialects import DIALECTS, STRATEGIES, find_strategy
 from reconciler.core.rounds import world_after
 from reconciler.dialects.inventory import CopyReports, CopyTable
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
@@ -118,7 +118,8 @@ def stage(
     if not manifests and not records:
         return Staged(world=after)
     rendered = [one.of(after, settings) for _, one in sorted(renderers.items())]
-    staging = _Staging(after, rendered, memory.copies.follow(after), now, memory)
+    copies, labels = memory.copies.follow(after), _labels_in(after)
+    staging = _Staging(after, rendered, copies, labels, now, memory)
     staging.select(manifests)
     staging.take_over(staged_versions(records))
     for manifest in manifests:
@@ -145,6 +146,7 @@ class _Staging:
     world: World
     renderers: Sequence[Renderer]
     copies: CopyReports
+    labels: Mapping[ClusterName, Mapping[str, str]]
     now: datetime
     memory: StagingMemory
     written: dict[ObjectKey, Body] = field(default_factory=dict)
@@ -152,7 +154,8 @@ class _Staging:
     faults: list[Fault] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     until: datetime | None = None
-    _selected: dict[ObjectKey, dict[ObjectKey, None]] = field(default_factory=dict)
+    _asked: dict[ObjectKey, StagedDelivery] = field(default_factory=dict)
+    _selected: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
     _records: dict[ObjectKey, StagedRecord] = field(default_factory=dict)
     _contents: dict[ObjectKey, tuple[PlacedContent, ...]] = field(default_factory=dict)
     _owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
@@ -161,12 +164,12 @@ class _Staging:
     def select(self, manifests: Iterable[Manifest]) -> None:
         """Find out what each staged delivery selects, and what it has staged so far."""
         for manifest in manifests:
-            chosen = attempt(partial(self._chosen, manifest), partial(place_of, manifest))
+            found = attempt(partial(self._chosen, manifest), partial(place_of, manifest))
             output = self.world.outputs.get(manifest.key)
-            if isinstance(chosen, Failed):
-                self._fail(chosen)
+            if isinstance(found, Failed):
+                self._fail(found)
                 continue
-            self._selected[manifest.key] = dict.fromkeys(chosen)
+            self._asked[manifest.key], self._selected[manifest.key] = found
             self._records[manifest.key] = (
                 StagedRecord() if output is None else readable_staged_record(output.body)
             )
@@ -177,8 +180,12 @@ class _Staging:
         Until then they are held, so that nothing is released by a new name.
         """
         known = dict(self._records)
-        for key in sorted({key for keys in self._selected.values() for key in keys}):
-            owner, holder = self._owner(key), versions.get(key)
+        selecting: dict[ObjectKey, list[ObjectKey]] = {}
+        for who in sorted(self._selected):
+            for key in self._selected[who]:
+                selecting.setdefault(key, []).append(who)
+        for key in sorted(selecting):
+            owner, holder = self._owner(key, selecting[key]), versions.get(key)
             self._owners[key] = owner
             if holder is None or holder == known[owner]:
                 continue
@@ -226,9 +233,10 @@ class _Staging:
         if present is None or kept is not present.body:
             self.written[key] = kept
 
-    def _chosen(self, manifest: Manifest) -> list[ObjectKey]:
-        """Return what a staged delivery selects of what people wrote, kinds of the APIs aside."""
-        selector = decode_staged_delivery(manifest.body).selector
+    def _chosen(self, manifest: Manifest) -> tuple[StagedDelivery, tuple[ObjectKey, ...]]:
+        """Return what is asked, and what that selects of what people wrote but for the APIs."""
+        asked = decode_staged_delivery(manifest.body)
+        selector = asked.selector
         world, found = self.world, list[ObjectKey]()
         for kind, manifests in world.kinds.of(world.inputs).items():
             if kind[0] in world.known.groups:
@@ -238,7 +246,7 @@ class _Staging:
                 (manifest.body, manifests),
                 lambda listed=manifests: tuple(one.key for one in listed if selector.selects(one)),  # type: ignore[misc]  # bound now
             )
-        return found
+        return asked, tuple(found)
 
     def _advance(self, manifest: Manifest) -> None:
         key, spec = manifest.key, mapping(manifest.body, "spec")
@@ -246,9 +254,9 @@ class _Staging:
         own = None if output is None else mapping(output.body, "metadata")
         record = self._records[key]
         # An order is about what it was given for, and makes no other generation of it.
-        asked = {name: value for name, value in spec.items() if name != "orders"}
-        admitted, metadata = admit(key, asked, own, self.now)
-        overrides = decode_staged_delivery(manifest.body).on_change is StagedChange.OVERRIDES
+        lasting = {name: value for name, value in spec.items() if name != "orders"}
+        admitted, metadata = admit(key, lasting, own, self.now)
+        overrides = self._asked[key].on_change is StagedChange.OVERRIDES
         staged = self._present(self._own(manifest), overrides=overrides)
         left = self._left(record, record.objects.keys() - staged.keys())
         view = self._view(manifest, admitted.generation, metadata, staged, left)
@@ -271,7 +279,7 @@ class _Staging:
         staged: Mapping[ObjectKey, PresentObject],
         left: Mapping[ObjectKey, PresentObject],
     ) -> StagingView:
-        asked = decode_staged_delivery(manifest.body)
+        asked = self._asked[manifest.key]
         return StagingView(
             asked=asked,
             generation=generation,
@@ -280,7 +288,7 @@ class _Staging:
             staged=staged,
             left=left,
             stages=self._stages(manifest, asked),
-            labels=self._labels(),
+            labels=self.labels,
             report=self.copies.of,
             is_readable=self._is_readable,
             now=self.now,
@@ -316,9 +324,8 @@ class _Staging:
             self._contents[key] = tuple(one for one in found if one is not None)
         return self._contents[key]
 
-    def _owner(self, key: ObjectKey) -> ObjectKey:
+    def _owner(self, key: ObjectKey, selecting: Sequence[ObjectKey]) -> ObjectKey:
         """Return who stages an object of those that select it: who has it, or the first one."""
-        selecting = [who for who, keys in sorted(self._selected.items()) if key in keys]
         for who in selecting:
             known = self._records[who].objects
             if key in known and not known[key].left:
@@ -370,25 +377,13 @@ class _Staging:
         return next((one for one in self._placed_by(key) if one.rolled_out_by is None), None)
 
     def _stages(self, manifest: Manifest, asked: StagedDelivery) -> tuple[Stage, ...]:
-        strategy = self._strategy(asked)
+        strategy = find_strategy(self.world, asked.strategy)
         if strategy is None:
             message = f"there is no {STRATEGIES[0][1]} {asked.strategy}, so no cluster is updated"
             expected = f"the name of a {STRATEGIES[0][1]}"
             self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
             return ()
         return decode_stages(mapping(strategy.body, "spec"))
-
-    def _strategy(self, asked: StagedDelivery) -> Manifest | None:
-        keys = (ObjectKey(*kind, "", asked.strategy) for kind in STRATEGIES)
-        return next(filter(None, map(self.world.inputs.get, keys)), None)
-
-    def _labels(self) -> Mapping[ClusterName, Mapping[str, str]]:
-        """Return the labels of every cluster; of one that several APIs have, those of the first."""
-        found: dict[ClusterName, Mapping[str, str]] = {}
-        for dialect in DIALECTS:
-            for one in self.world.of_kind(*dialect.cluster):
-                found.setdefault(ClusterName(one.key.name), labels_of(one.body))
-        return found
 
     def _is_readable(self, version: ContentVersion) -> bool:
         """Return whether the files of a version can be read: as they are now, or as found."""
@@ -410,10 +405,10 @@ class _Staging:
             message = f"the run {run.id} is stopped: {run.reason}"
             expected = "an order that resumes it or rolls it back, or another change of content"
             self._fault(manifest, "staged-stopped", message, expected)
-        asked = decode_staged_delivery(manifest.body)
-        if run is not None and run.waits_outside and self._strategy(asked) is not None:
+        strategy = self._asked[manifest.key].strategy
+        if run is not None and run.waits_outside and find_strategy(self.world, strategy):
             named = enumerated(run.outside, NAMED)
-            message = f"the run {run.id} waits for {named} in no stage of {asked.strategy}"
+            message = f"the run {run.id} waits for {named} in no stage of {strategy}"
             expected = "a strategy with a stage that selects every cluster of it"
             self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
         place = manifest.origin.path
@@ -439,6 +434,15 @@ class _Staging:
                 subject=str(manifest.key),
             )
         )
+
+
+def _labels_in(world: World) -> Mapping[ClusterName, Mapping[str, str]]:
+    """Return the labels of every cluster; of one that several APIs have, those of the first."""
+    found: dict[ClusterName, Mapping[str, str]] = {}
+    for dialect in DIALECTS:
+        for one in world.of_kind(*dialect.cluster):
+            found.setdefault(ClusterName(one.key.name), labels_of(one.body))
+    return found
 
 
 def _held(path: str, key: ObjectKey, record: StagedRecord, why: str, ends: str) -> Fault:

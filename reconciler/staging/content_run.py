@@ -40,7 +40,7 @@ from reconciler.staging.staged_delivery import (
     StageProgress,
     content_digest,
 )
-from reconciler.staging.strategy import APPROVAL, TIMED_WAIT, Stage, StageTask
+from reconciler.staging.strategy import TIMED_WAIT, Stage, StageTask, asks_approval
 
 NAMED = 3  # clusters that are named in a sentence
 MICROSECOND = 1000  # in nanoseconds
@@ -413,7 +413,7 @@ class _RunStep:
         if progress.ended_at is not None and not waits:
             return True
         if progress.started_at is None:
-            if _asks(stage.before) and BEFORE not in progress.approved:
+            if asks_approval(stage.before) and BEFORE not in progress.approved:
                 return self._wait(f"approval before stage {stage.name}")
             progress = replace(progress, started_at=self.view.now)
         progress = self._update(stage, progress, waits)
@@ -518,7 +518,7 @@ class _RunStep:
             if moment > self.view.now:
                 self._expect(moment)
                 return self._wait(f"stage {stage.name} until {format_moment(moment)}")
-        if _asks(stage.after) and AFTER not in progress.approved:
+        if asks_approval(stage.after) and AFTER not in progress.approved:
             return self._wait(f"approval after stage {stage.name}")
         ended = progress.ended_at or self.view.now
         self.run = _with_stage(self.run, replace(progress, ended_at=ended))
@@ -561,11 +561,6 @@ def _failures(body: Body) -> Iterator[str]:
         if (condition.get("type"), condition.get("status")) in FAILURES:
             reason = condition.get("reason")
             yield reason if isinstance(reason, str) and reason else str(condition.get("type"))
-
-
-def _asks(tasks: Sequence[StageTask]) -> bool:
-    """Return whether a person has to approve."""
-    return any(task.type == APPROVAL for task in tasks)
 
 
 def _elapses_at(task: StageTask, since: datetime) -> datetime:

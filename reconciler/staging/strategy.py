@@ -3,6 +3,8 @@
 A strategy is KubeFleet's; its runs and staged deliveries read it alike.
 """
 
+from collections.abc import Sequence
+
 from reconciler.manifests.durations import decode_duration
 from reconciler.model import fields
 from reconciler.model.body import Body
@@ -46,6 +48,11 @@ class Stage:
     concurrency: int | str | None
     before: tuple[StageTask, ...]
     after: tuple[StageTask, ...]
+
+
+def asks_approval(tasks: Sequence[StageTask]) -> bool:
+    """Return whether a person has to approve."""
+    return any(task.type == APPROVAL for task in tasks)
 
 
 def decode_stages(spec: Body) -> tuple[Stage, ...]:

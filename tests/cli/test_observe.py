@@ -33,7 +33,7 @@ from tests.builders import (
 )
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
-from tests.kube.loop import NAMES, Fleet, observed
+from tests.kube.loop import NAMES, Fleet, managed, observed
 from tests.kube.members import Member, kubeconfig, node, pod, running
 from tests.shell.fleet import PATIENCE_SECONDS, eventually, process_environment
 from tests.shell.repositories import git, new_bare
@@ -56,16 +56,6 @@ def members(certificate: Certificate) -> Iterator[Mapping[str, Member]]:
         for one in found.values():
             one.put(node("n1"), pod("a"))
         yield found
-
-
-def managed(name: str) -> Body:
-    """A ManagedCluster that nobody reported yet."""
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1",
-        "kind": "ManagedCluster",
-        "metadata": {"name": name},
-        "spec": {"hubAcceptsClient": True},
-    }
 
 
 Open = Callable[..., Fleet]

@@ -81,6 +81,16 @@ class Fleet:
         return int(git(self.remote, "rev-list", "--count", branch))
 
 
+def managed(name: str) -> Body:
+    """A ManagedCluster that nobody reported yet."""
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": name},
+        "spec": {"hubAcceptsClient": True},
+    }
+
+
 def opened(
     stack: ExitStack,
     folder: Path,

@@ -99,11 +99,8 @@ class InputIndex:
         if file is None or file.broken or CONFIGURATION in file.kinds:
             return ()
         group, kind = CONFIGURATION
-        fault = Fault(
-            path=CONFIGURATION_PATH,
-            line=0,
-            column=0,
-            field="",
+        fault = Fault.of_file(
+            CONFIGURATION_PATH,
             rule="configuration-none",
             message=f"the file holds no {kind}, so the defaults are in force",
             expected=f"apiVersion: {group}/v1alpha1, kind: {kind} and a `spec`, or no such file",

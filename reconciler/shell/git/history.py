@@ -307,13 +307,10 @@ class FolderLine:
 
     def _that_changed(self, line: Mapping[str, str], paths: Sequence[str]) -> list[str]:
         """Return the commits that changed some paths against the ones before them."""
-        roots = [one for one, before in line.items() if not before]
-        asked = "".join(f"{one} {before}\n" for one, before in line.items() if before)
-        arguments = ("diff-tree", "--stdin", "-r", "--name-only", "-z", "--no-renames", "--root")
-        told = self.repository.git.output(
-            *arguments, "--", *paths, stdin=(asked + "".join(f"{one}\n" for one in roots)).encode()
-        )
-        changed = set(told.decode(errors="surrogateescape").replace("\n", "\0").split("\0"))
+        pairs = [(before, one) for one, before in line.items() if before]
+        changed = {*changes_between(self.repository, pairs, paths=paths)}
+        for root in (one for one, before in line.items() if not before):
+            changed.update(list_range(self.repository, root, paths=paths))
         return [one for one in line if one in changed]
 
     def _look(self, merges: Mapping[str, Sequence[str]]) -> None:
@@ -464,9 +461,14 @@ def changes_of(
 
 
 def changes_between(
-    repository: Repository, pairs: Iterable[tuple[str, str]]
+    repository: Repository, pairs: Iterable[tuple[str, str]], *, paths: Sequence[str] = ()
 ) -> dict[str, list[ChangedFile]]:
     """Return what each second commit has that the first has not, by one command for all of them.
+
+    Args:
+        repository: Where to read.
+        pairs: Full hex ids.
+        paths: Only what changed there, relative to the top; none for all.
 
     Returns:
         Second commit to changes, with paths relative to the top of the repository; one without
@@ -475,7 +477,7 @@ def changes_between(
     asked = "".join(f"{new} {old}\n" for old, new in pairs)
     listed = repository.git.output(
         "diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
-        "--no-ext-diff", stdin=asked.encode(),
+        "--no-ext-diff", "--", *paths, stdin=asked.encode(),
     )  # fmt: skip
     by_commit: dict[str, list[ChangedFile]] = {}
     fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])

@@ -39,7 +39,7 @@ from reconciler.shell.reports.metrics import ObservationMetrics
 from tests.builders import Body, cluster, cluster_status, path_of, text
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
-from tests.kube.loop import Fleet, observed
+from tests.kube.loop import Fleet, managed, observed
 from tests.kube.members import Member, kubeconfig, node, pod, running
 from tests.shell.fleet import PATIENCE_SECONDS, eventually, process_environment
 from tests.shell.repositories import NOW, FixedClock, git, new_bare
@@ -342,16 +342,6 @@ def paired(certificate: Certificate, tmp_path: Path) -> Iterator[Callable[[Body]
             return Pair(within, open_one(names=()), member)
 
         yield pair
-
-
-def managed(name: str) -> Body:
-    """A ManagedCluster that nobody reported yet."""
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1",
-        "kind": "ManagedCluster",
-        "metadata": {"name": name},
-        "spec": {"hubAcceptsClient": True},
-    }
 
 
 @pytest.mark.cpu_seconds(60)
