@@ -36,6 +36,7 @@ from reconciler.manifests.schemas.schema import Schemas
 from reconciler.manifests.text.raw import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.identity import RepositoryLayout
+from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
@@ -45,6 +46,7 @@ from reconciler.shell.git.command import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.reading.commit_part import CommitPart
 from reconciler.shell.reading.earlier import (
+    Before,
     EarlierFiles,
     EditedInputs,
     GoodVersions,
@@ -251,7 +253,8 @@ class Loader:
         if branch and reports is not None:
             reported_at = reports(branch) or ""
         inputs = paired(revision, reported_at) if branch else revision
-        wanted = decode_delivery(settings).on("").destinations
+        delivery = decode_delivery(settings)
+        wanted = delivery.on("").destinations
         roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
         self._output_listings.watch(roots)
         covers = input_files(settings, self._layout, state.manifests)
@@ -286,23 +289,24 @@ class Loader:
         )
         earlier, former = self._earlier.find(world, versions, last, index.scopes)
         world = with_earlier_projected(replace(world, earlier=earlier, former=former))
-        restoring, faults = self._restorations.find(
-            world.inputs,
-            versions,
-            self._inputs,
-            index.scopes,
-            outputs,
-            recorded_faults(state.manifests),
-        )
-        if restoring or faults:
-            told = tuple(sorted({*world.faults, *faults}))
-            world = replace(world, restoring=restoring, faults=told)
-        delivers = self._delivers or decode_delivery(settings).destinations
-        if self._reads_past or delivers or protects(settings):
+        world = self._with_restorations(world, versions, index.scopes, outputs)
+        if self._reads_past or self._delivers or delivery.destinations or protects(settings):
             past = with_past(with_restored(world), index.scopes, partial(self._past, used)).past
             world = replace(world, past=past) if past else world
         self._inputs.keep(used)
         return branch, world
+
+    def _with_restorations(
+        self, world: World, edited: Before, scopes: Mapping[Kind, bool], outputs: str
+    ) -> World:
+        """Return a world with what `reconciler.dev/restore` asks for, and what is wrong with it."""
+        restoring, faults = self._restorations.find(
+            world.inputs, edited, self._inputs, scopes, outputs, recorded_faults(world.outputs)
+        )
+        if not (restoring or faults):
+            return world
+        told = tuple(sorted({*world.faults, *faults}))
+        return replace(world, restoring=restoring, faults=told)
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""
