@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tests.left_out import is_left_out
+from tests.left_out import is_shared
 
 BOUNDED = "BOUNDED"
 """Where this is set in the environment, tests are bounded."""
@@ -19,7 +19,7 @@ OTHER_EXAMPLES = "LAW_SEED"
 """Where this is set, laws are held with the examples of `--hypothesis-seed`, else with the same."""
 
 ONE_IN = 6
-"""Of how many cases one is taken in what `make test` leaves out, and of how many drawn worlds."""
+"""Of how many cases one is taken where a share is, and of how many drawn worlds."""
 
 CASES: Mapping[str, int] = {
     "tests/cli/test_undo.py::test_undo_and_its_undo_bring_assignments_back": 3,
@@ -66,7 +66,7 @@ def examples(count: int) -> int:
 
 def one_in(test: str) -> int:
     """Return of how many cases of a test, by its id without parameters, one is taken."""
-    return CASES.get(test, ONE_IN if is_left_out(test) else 1)
+    return CASES.get(test, ONE_IN if is_shared(test) else 1)
 
 
 def share_of(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.left_out import is_left_out
+from tests.left_out import is_shared
 from tests.quick import is_quick
 from tests.shell.fleet import ROOT
 
@@ -162,7 +162,7 @@ def tests_of(path: str) -> list[list[str]]:
     home, near, rest = f"tests/{room}/", set(), {"tests/test_golden.py"}
     for test in (ROOT / "tests").rglob("test_*.py"):
         name = test.relative_to(ROOT).as_posix()
-        if is_left_out(name):
+        if is_shared(name):
             continue
         if name == mirror or imported in test.read_text(encoding="utf-8"):
             near.add(name)

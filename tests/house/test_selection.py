@@ -36,7 +36,8 @@ def test_what_the_list_names_is_there(entry: str) -> None:
 def test_nothing_is_listed_twice() -> None:
     """Nor what is in no room of the fast loop anyway."""
     entries = (*quick.PROCESSES, *quick.LONG)
-    left = [place for places in left_out.LEFT_OUT.values() for place in places]
+    parts = (*left_out.LEFT_OUT.values(), *left_out.EVERY_CASE.values())
+    left = [place for places in parts for place in places]
 
     assert len(set(left)) == len(left)
     assert [] == [one for one in entries if left_out.is_left_out(one)]
@@ -165,7 +166,8 @@ def test_what_is_bounded_is_there(test: str) -> None:
 
     assert found
     assert "@pytest.mark.parametrize(" in before.rpartition("\n\n\n")[2]
-    assert bounded.ONE_IN == bounded.one_in(f"{min(PLACES)}::test_it")
+    assert bounded.ONE_IN == bounded.one_in(f"{min(left_out.SHARED)}::test_it")
+    assert bounded.one_in(f"{min(PLACES - left_out.SHARED)}::test_it") == 1
     assert bounded.CASES[test] == bounded.one_in(test)
 
 
