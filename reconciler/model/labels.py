@@ -165,6 +165,7 @@ def _lacking(requirement: Requirement, value: str | None, noun: str) -> str:
     return f"{asked} (it has {key}={value}{'; did you mean that?' if near else ''})"
 
 
+@lru_cache(maxsize=1 << 12)  # a policy's selector judges each workload that has its rarest label
 def selecting(selector: LabelSelector) -> Callable[[Mapping[str, str]], bool]:
     """Return what judges the labels of many objects by a selector, as `matches` does of one."""
     requirements = selector.requirements

@@ -228,6 +228,36 @@ def holds_number(column: Numbers, number: int) -> bool:
     return bool((column == number).any())
 
 
+def replaced(column: Numbers, number: int, other: int) -> Numbers:
+    """Return the numbers, with another one wherever this one stands.
+
+    >>> replaced(column_of([1, 2, 1]), 1, 7)
+    [7, 2, 7]
+    """
+    if isinstance(column, list) or abs(other) >= 2**63:
+        return column_of(other if one == number else one for one in listed(column))
+    found = column.copy()
+    found[column == number] = other
+    return found
+
+
+def with_number(column: Numbers, clusters: Mask, number: int) -> Numbers:
+    """Return the numbers, with this one for each of some clusters.
+
+    >>> with_number(column_of([1, 2, 3]), Mask(0b101), 7)
+    [7, 2, 7]
+    """
+    found = column.copy()
+    if isinstance(found, list):
+        for position in positions_of(clusters):
+            found[position] = number
+        return found
+    import numpy as np
+
+    found[np.frombuffer(bits_of(clusters, len(found)), dtype=np.bool_)] = number
+    return found
+
+
 def listed(column: Numbers) -> list[int]:
     """Return the numbers as Python's own."""
     return column if isinstance(column, list) else column.tolist()

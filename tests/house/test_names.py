@@ -121,6 +121,7 @@ TABLES = frozenset(
 )
 TEXTS = frozenset(
     (
+        "LabelSelector",
         "ObjectKey",
         "Placed",
         "Quantity",

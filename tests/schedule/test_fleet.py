@@ -25,7 +25,9 @@ from reconciler.schedule.columns import (
     of_clusters,
     places_of,
     quotients,
+    replaced,
     weighted_sum,
+    with_number,
 )
 from reconciler.schedule.fleet import MOST_CODES, Fleet, InvertedIndex, SetsByValue, fleet_of
 from reconciler.schedule.framework import (
@@ -257,6 +259,27 @@ def test_tables_and_counts_are_alike(codes: list[int], places: list[int]) -> Non
             listed(coded(column, table)),
             sorted(distinct(column)),
             listed(less_one_each(column, places)),
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "MANY", 10**6)
+        expected = found()
+
+    assert expected == found()
+
+
+@given(numbers, st.integers(0, 2**65))
+def test_numbers_are_put_in_alike(one: list[int], number: int) -> None:
+    """Wherever a number stands, and for some of the clusters."""
+    many = [*one, *[0] * columns.MANY]
+    some = mask_of(range(0, len(many), 3))
+
+    def found() -> object:
+        column = column_of(many)
+        return (
+            listed(replaced(column, 0, number)),
+            listed(with_number(column, some, 2**31 - 1)),
+            listed(column) == many,
         )
 
     with pytest.MonkeyPatch.context() as patch:

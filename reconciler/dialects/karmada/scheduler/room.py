@@ -41,6 +41,8 @@ from reconciler.schedule.columns import (
     lesser,
     listed,
     quotients,
+    replaced,
+    with_number,
 )
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_where, positions_of
@@ -187,9 +189,8 @@ class BindingRoom:
         )
         if not binding.replicas or not self.fleet.ledger.counted:
             return plain
-        column = self.more(binding.requirements).copy()
-        for position in positions_of(self.fleet.members.declared):
-            column[position] = binding.replicas
+        declared = self.fleet.members.declared
+        column = with_number(self.more(binding.requirements), declared, binding.replicas)
         for position in positions_of(self.fleet.members.projected):
             if column[position] == NOT_ESTIMATED:
                 column[position] = binding.replicas
@@ -273,7 +274,7 @@ def estimate_fleet(
     return _capacity(
         members,
         (requirements, replicas),
-        lambda: column_of(replicas if room == NOT_ESTIMATED else room for room in raw.column),
+        lambda: replaced(raw.numbers, NOT_ESTIMATED, replicas),
     )
 
 
@@ -304,8 +305,7 @@ def _column(members: Members, requirements: Requirements | None) -> Numbers:
         numbers[position] = by_models(members.views[position], requirements or ())
     for position in positions_of(members.projected):
         numbers[position] = _by_reported(members.views[position], requirements or ())
-    for position in positions_of(members.declared):
-        numbers[position] = NOT_ESTIMATED
+    numbers = with_number(numbers, members.declared, NOT_ESTIMATED)
     if greatest(numbers) > NOT_ESTIMATED:
         return column_of(map(wrap32, listed(numbers)))
     return numbers
