@@ -255,7 +255,8 @@ class Observation:
         clock: Tells the time.
         every: How long a commit follows another one at the earliest.
         say: Tells people.
-        judge: Judges the silence of observers elsewhere, `None` for nobody.
+        judge: Judges the silence of observers elsewhere, `None` for nobody. Where it hears one that
+            holds our clusters, we stand by.
         sender: Sends our own heartbeats, `None` for none.
         metrics: Count what is seen.
     """
@@ -282,14 +283,14 @@ class Observation:
         if self._world is None or due:
             self._world = await asyncio.to_thread(self.reporter.read)
         world, kinds = self._world, reported_kinds(self._world)
-        observers: tuple[ObservedFrom, ...] = self.observers
         if self.judge is not None:
             await asyncio.to_thread(self.judge.look, self._declared, now)
-            observers += self.judge.clusters(but={one.name for one in self.observers})
+        observers = self._acting
         await asyncio.gather(
-            *(one.look(clusters_named(world, one.name), kinds, now) for one in observers)
+            *(one.look(clusters_named(world, one.name), kinds, now) for one in observers),
+            *(one.stand_by() for one in self.observers if one not in observers),
         )
-        self._tell(observers)
+        self._tell({*self.observers, *observers})
         seen = world, [(one.name, _copied(one.token)) for one in observers]
         if not due or seen == self._reported:
             self.metrics.ended(now)
@@ -303,6 +304,15 @@ class Observation:
             self.say(said)
             self._world = None  # what is there by now is ours
         return said
+
+    @property
+    def _acting(self) -> tuple[ObservedFrom, ...]:
+        """Who has something to report: those observed here unless we stand by, and silent ones."""
+        judge = self.judge
+        if judge is None:
+            return self.observers
+        own = self.observers if judge.stands_in or not judge.holder else ()
+        return own + judge.clusters(but={one.name for one in own})
 
     @property
     def _declared(self) -> frozenset[str]:
@@ -320,6 +330,7 @@ class Observation:
         self.metrics.looked(
             Counter(one.state for one in observers),
             silent=0 if self.judge is None else len(self.judge.silent_observers),
+            stands_in=self.judge is not None and self.judge.stands_in,
             unsent=bool(unsent),
         )
         for line in sorted(problems - self._problems):
@@ -398,6 +409,7 @@ class HeartbeatOptions:
         heartbeat_name: Whose they are, `None` for the cluster that we run in.
         heartbeat_token_file: Has the token for the URL.
         judge: Whether we judge silence.
+        stand_by: The observer whose clusters we report only while it is silent, `None` for nobody.
         listen: Where we hear those that are posted, `None` for nowhere.
         heartbeat_tokens_file: Has who may post them.
     """
@@ -406,6 +418,7 @@ class HeartbeatOptions:
     heartbeat_name: str | None = None
     heartbeat_token_file: Path | None = None
     judge: bool = False
+    stand_by: str | None = None
     listen: str | None = None
     heartbeat_tokens_file: Path | None = None
 
@@ -413,6 +426,8 @@ class HeartbeatOptions:
         """Raise `UsageError` where options have no effect without another."""
         if self.heartbeat is None and (self.heartbeat_name or self.heartbeat_token_file):
             raise UsageError("--heartbeat-name and --heartbeat-token-file require --heartbeat")
+        if self.stand_by is not None and self.stand_by in ("", self.heartbeat_name):
+            raise UsageError("--stand-by must be the --heartbeat-name of another observer")
 
     def sender(
         self, own: str | None, mirror: Mirror, seconds: float, client: httpx.AsyncClient
@@ -456,12 +471,14 @@ class HeartbeatOptions:
         option, longest = "--heartbeat-tokens-file", LONGEST_TOKENS_BYTES
         read = partial(read_secret, option, file, HEARTBEAT_TOKENS, longest)
         tokens = RenewedSecret(lambda: _checked_tokens(read()), file)
-        if tokens() and not (self.listen and self.judge):
-            raise UsageError("--heartbeat-tokens-file requires --judge and --listen")
+        hears = self.judge or self.stand_by is not None
+        if tokens() and not (self.listen and hears):
+            raise UsageError("--heartbeat-tokens-file requires --listen, and --judge or --stand-by")
         judge = None
-        if self.judge:
+        if hears:
             admitted = HeartbeatTokens(tokens.lines) if tokens() else None
-            judge = SilenceJudge(admitted, partial(mirror.references, REFERENCES))
+            references = partial(mirror.references, REFERENCES)
+            judge = SilenceJudge(admitted, references, self.stand_by or "", self.judge)
         if self.listen is None:
             yield judge
             return
@@ -551,7 +568,10 @@ def run(
     )
     profiles.check()
     heartbeats.check()
-    if not (reached or heartbeats.judge or profiles.access_provider):
+    own = reached or profiles.access_provider
+    if heartbeats.stand_by is not None and not own:
+        raise UsageError("--stand-by needs clusters to observe")
+    if not (own or heartbeats.judge):
         raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
     metrics = ObservationMetrics()
     with (

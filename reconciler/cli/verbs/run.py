@@ -288,11 +288,16 @@ def publish_command() -> None:
     help="Report clusters whose observers send no heartbeats any more; one process for a fleet.",
 )
 @click.option(
+    "--stand-by",
+    metavar="NAME",
+    help="Report the clusters only while the observer with this --heartbeat-name is silent.",
+)
+@click.option(
     "--listen",
     metavar="[HOST:]PORT",
     envvar="RECONCILER_LISTEN",
-    help="Address to serve /livez and /metrics on, and to hear heartbeats on with --judge; a port "
-    "alone means 127.0.0.1.",
+    help="Address to serve /livez and /metrics on, and to hear heartbeats on with --judge or "
+    "--stand-by; a port alone means 127.0.0.1.",
 )
 @secret_option(
     "--heartbeat-tokens-file",
@@ -320,4 +325,5 @@ def observe_command() -> None:
       reconciler observe --in-cluster member1 --remote $URL --signing-key /keys/observer
       reconciler observe --in-cluster member1 --remote $URL --heartbeat http://judge:9441
       reconciler observe --judge --listen 0.0.0.0:9441 --heartbeat-tokens-file tokens --remote $URL
+      reconciler observe --context member1 --stand-by east --remote $URL
     """

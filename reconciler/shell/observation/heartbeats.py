@@ -14,7 +14,8 @@ A report that says a cluster is well after it was said to be silent is from some
 there: then the judge says no more of that cluster until it is heard itself.
 
 An observer of other clusters, from outside, may send heartbeats under a name of its own. Its
-silence says nothing of these: it is told, and what it reported stays.
+silence says nothing of these: it is told, and what it reported stays. A second observer of the same
+clusters may stand by for it: while the holder is heard, the second one reports nothing.
 """
 
 import asyncio
@@ -226,12 +227,17 @@ class SilenceJudge:
     Attributes:
         tokens: Of those who post them, `None` if nobody can.
         references: Returns the references of those who push them, name to what it is now.
+        holder: The observer that this process stands by for, `""` for none. Unlike others it is
+            expected from the beginning: one that was never heard counts as silent, too.
+        judges: Whether silence of clusters is reported; if not, only the holder is listened to.
         posted: Those that are posted; the listener hears them.
-        silent_observers: Senders that are no cluster, and silent.
+        silent_observers: Senders that are no cluster, and silent; the holder is none of them.
     """
 
     tokens: HeartbeatTokens | None
     references: Callable[[], Mapping[str, str]]
+    holder: str = ""
+    judges: bool = True
     posted: Heartbeats = field(default_factory=Heartbeats)
     silent_observers: tuple[str, ...] = ()
     problem: str = ""
@@ -257,18 +263,19 @@ class SilenceJudge:
         names = frozenset() if self.tokens is None else self.tokens.names()
         self.posted.look(now, dict.fromkeys(names, POSTED_SECONDS))
         if self._asked_at is None or now >= self._asked_at + timedelta(seconds=PUSHED_SECONDS):
-            self._ask(pushed_every(len(declared)), now)
+            self._ask({self.holder} - {"", *names}, pushed_every(len(declared)), now)
         senders = names | self._marks.keys()
-        self.silent_observers = tuple(
-            sorted(one for one in senders if one not in declared and self.is_silent(one, 0.0))
-        )
+        if not self.judges:
+            return
+        others = senders - {*declared, self.holder}
+        self.silent_observers = tuple(sorted(one for one in others if self.is_silent(one, 0.0)))
         for name in sorted(senders & set(declared)):
             if name not in self._clusters:
                 self._clusters[name] = HeardCluster(name, partial(self.is_silent, name))
         for name in self._clusters.keys() - (senders & set(declared)):
             del self._clusters[name]
 
-    def _ask(self, every: float, now: datetime) -> None:
+    def _ask(self, expected: Collection[str], every: float, now: datetime) -> None:
         try:
             found = self.references()
         except ShellError as error:
@@ -280,12 +287,17 @@ class SilenceJudge:
             if self._marks.get(name, mark) != mark:
                 self._pushed.hear(name, every)
         self._marks = dict(found)
-        self._pushed.look(now, dict.fromkeys(found, every))
+        self._pushed.look(now, dict.fromkeys({*found, *expected}, every))
 
     def is_silent(self, name: str, seconds: float) -> bool:
         """Return whether one is silent in every way in which it is heard."""
         found = [one.is_silent(name, seconds) for one in (self.posted, self._pushed)]
         return all(one is not False for one in found) and True in found
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether the holder is silent, so that we observe in its place."""
+        return bool(self.holder) and self.is_silent(self.holder, 0.0)
 
     def clusters(self, but: Collection[str] = ()) -> tuple[HeardCluster, ...]:
         """Return those that are judged, by name, but for those that are observed here."""
@@ -295,6 +307,8 @@ class SilenceJudge:
         """Yield what is wrong with observers, not with clusters."""
         if self.problem:
             yield self.problem
+        if self.stands_in:
+            yield f"observer {self.holder} is silent, so this one reports its clusters"
         for name in self.silent_observers:
             yield f"observer {name} is silent: what it reported stays as it is, and gets old"
 

@@ -150,6 +150,20 @@ class ClusterObserver:
         """Note that everything that is seen was reported."""
         self._said = dict(self.health)
 
+    async def stand_by(self) -> None:
+        """Probe the cluster, to know whether we could observe it; judge and follow nothing.
+
+        Whoever observes it after that begins with what was reported last, as a new process does.
+        """
+        self.probe = await self.api.probe()
+        for _, task in self._caches.values():
+            task.cancel()
+        self._caches.clear()
+        self.health.clear()
+        self.contradicted.clear()
+        self._said.clear()
+        self._discovered = self._discovered_at = None
+
     async def _discover(self, now: datetime) -> None:
         at_last = self._discovered_at
         if at_last is not None and now < at_last + DISCOVERED_ANEW:

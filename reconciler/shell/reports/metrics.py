@@ -71,25 +71,32 @@ class ObservationMetrics:
         self._silent = _gauge(
             self.registry, "silent_observers", "Observers of others that send no heartbeats."
         )
+        self._stands_in = _gauge(
+            self.registry, "stands_in", "1 while it observes in place of a silent observer."
+        )
         self._unsent = _gauge(
             self.registry, "heartbeats_unsent", "1 while our own heartbeats do not arrive."
         )
         self._looked_at = _gauge(
             self.registry, "last_observation_timestamp_seconds", "When a look last ended well."
         )
-        self.looked({}, silent=0, unsent=False)
+        self.looked({}, silent=0, stands_in=False, unsent=False)
 
-    def looked(self, clusters: Mapping[str, int], *, silent: int, unsent: bool) -> None:
+    def looked(
+        self, clusters: Mapping[str, int], *, silent: int, stands_in: bool, unsent: bool
+    ) -> None:
         """Count a look at clusters.
 
         Args:
             clusters: How many there are in each state of `OBSERVED`; the others have none.
             silent: How many observers of others are silent.
+            stands_in: Whether we observe in place of one that is silent.
             unsent: Whether our own heartbeats do not arrive.
         """
         for state in OBSERVED:
             self._clusters.labels(state).set(clusters.get(state, 0))
         self._silent.set(silent)
+        self._stands_in.set(stands_in)
         self._unsent.set(unsent)
 
     def ended(self, now: datetime) -> None:

@@ -431,6 +431,12 @@ def test_a_cluster_that_was_never_reported_counts_as_it_is_written(
         pytest.param(
             ["--heartbeat", "http://a", "--heartbeat-name", "a"], "-token-file", id="no-token"
         ),
+        pytest.param(["--stand-by", "east"], "needs clusters to observe", id="nothing-to-hold"),
+        pytest.param(
+            ["--stand-by", "a", "--heartbeat", "remote", "--heartbeat-name", "a"],
+            "of another observer",
+            id="itself",
+        ),
     ],
 )
 def test_what_cannot_be_heard_is_refused(
@@ -459,6 +465,156 @@ def test_a_file_of_tokens_has_a_name_and_a_token_on_each_line(
     listening = ["--judge", "--listen", "0", "--heartbeat-tokens-file", str(file)]
     assert 2 == run(["observe", *options, *listening])
     assert "a name, a blank and a token" in capsys.readouterr().err
+
+
+class Standing:
+    """Two observers of one cluster over networks of their own: a holder, and one that stands by."""
+
+    def __init__(self, holder: Fleet, second: Fleet, apart: Member) -> None:
+        self.holder, self.second, self.apart = holder, second, apart
+        second.observation.judge = self.judge = replace(listening(), holder="far", judges=False)
+        self.alive = True
+
+    async def go(self, seconds: int) -> None:
+        """Go on for so long; a holder that is alive is heard."""
+        for _ in range(seconds // 10):
+            if self.alive:
+                self.judge.posted.hear("far", 10)
+                await self.holder.round(10)
+            else:
+                self.holder.clock.moment += timedelta(seconds=10)
+            self.second.clock.moment = self.holder.clock.moment
+            await self.second.round(0)
+
+    async def end(self) -> None:
+        """Let the second one end."""
+        for one in self.second.observation.observers:
+            await one.close()
+
+    @property
+    def asked(self) -> set[str]:
+        """What the second one asked its network since the last time."""
+        asked, self.apart.asked[:] = {*self.apart.asked}, []
+        return asked
+
+    def report(self) -> str:
+        """What the cluster reports."""
+        return self.holder.report("member1")
+
+
+@pytest.fixture
+def standing(certificate: Certificate, tmp_path: Path) -> Iterator[Standing]:
+    """A holder and one that stands by, with a cluster that both reach."""
+    body = cluster("member1")
+    with ExitStack() as stack:
+        found = [stack.enter_context(running("member1", certificate)) for _ in range(2)]
+        for one in found:
+            one.put(node("n1"), pod("a"))
+        holder, second = (
+            loop.opened(stack, tmp_path, {"member1": one}, certificate, body, names=("member1",))
+            for one in found
+        )
+        yield Standing(holder, second, found[1])
+
+
+@pytest.mark.cpu_seconds(60)
+def test_a_second_observer_acts_while_the_holder_is_silent(standing: Standing) -> None:
+    """Before and after that it probes, so that a refusal is seen, and reports nothing."""
+
+    async def story() -> None:
+        second = standing.second.observation
+        await standing.go(130)
+        assert {"/readyz"} == standing.asked
+        assert b"reconciler_stands_in 0.0" in second.metrics.text()
+        told = standing.holder.commits()
+        standing.apart.put(node("n1", cpu="8"))
+        standing.alive = False
+        await standing.go(30)
+        assert {"/readyz"} == standing.asked
+        await standing.go(140)
+        assert b"reconciler_stands_in 1.0" in second.metrics.text()
+        assert 'cpu: "8"' in standing.report()
+        assert told + 1 == standing.holder.commits()
+        standing.apart.dead = True
+        await standing.go(20)
+        assert "ClusterReady" in standing.report()
+        await standing.go(100)
+        assert "ClusterNotReachable" in standing.report()
+        standing.apart.dead = False
+        standing.alive = True
+        await standing.go(200)
+        standing.asked  # noqa: B018  # from here on
+        await standing.go(60)
+        assert {"/readyz"} == standing.asked
+        assert "ClusterReady" in standing.report()
+        await standing.end()
+
+    observed(standing.holder, story)
+    said = standing.second.said
+    assert 1 == said.count("observer far is silent, so this one reports its clusters")
+
+
+@pytest.mark.cpu_seconds(60)
+def test_a_restart_of_the_holder_moves_nothing(standing: Standing) -> None:
+    """Nor does a network of the second one in which the cluster is dead."""
+
+    async def story() -> None:
+        await standing.go(130)
+        standing.apart.dead = True
+        told = standing.holder.commits()
+        for _ in range(3):
+            await standing.go(130)
+            standing.alive = False
+            await standing.go(30)
+            standing.alive = True
+        assert told == standing.holder.commits()
+        await standing.end()
+
+    observed(standing.holder, story)
+
+
+@pytest.mark.cpu_seconds(60)
+def test_a_success_of_the_holder_beats_the_failure_of_the_second(standing: Standing) -> None:
+    """Whose network was dead when it had to act; then it says no more of that cluster."""
+
+    async def story() -> None:
+        await standing.go(130)
+        standing.apart.dead, standing.alive = True, False
+        await standing.go(200)
+        assert "ClusterNotReachable" in standing.report()
+        standing.alive = True
+        await standing.go(130)
+        assert "ClusterReady" in standing.report()
+        told = standing.holder.commits()
+        await standing.go(300)
+        assert told == standing.holder.commits()
+        await standing.end()
+
+    observed(standing.holder, story)
+
+
+def test_a_holder_that_was_never_heard_is_silent() -> None:
+    """After four heartbeats, be they pushed or posted; one whose reference moves holds."""
+    marks: dict[str, str] = {}
+
+    def acts_after(judge: SilenceJudge, minutes: int) -> list[bool]:
+        found = []
+        for minute in range(minutes):
+            judge.look({"member1"}, NOW + timedelta(minutes=minute))
+            found.append(judge.stands_in)
+        return found
+
+    def pushed() -> SilenceJudge:
+        return SilenceJudge(None, lambda: {**marks}, holder="east", judges=False)
+
+    assert [False] * 4 + [True] == acts_after(pushed(), 5)
+    assert [False] * 2 + [True] == acts_after(replace(listening(), holder="far"), 3)
+    marks["east"] = "a"
+    judge = pushed()
+    for minute in range(9):
+        marks["east"] = str(minute)
+        judge.look({"member1"}, NOW + timedelta(minutes=minute))
+        assert not judge.stands_in
 
 
 class Killed(BaseException):
