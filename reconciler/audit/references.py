@@ -186,6 +186,7 @@ def check_references(
             strategies=STRATEGIES,
             transports={one.transport for one in decode_delivery(settings_in(world)).destinations},
             unstaged=DECISIONS.name,
+            foreseen=foreseen,
         ),
         dangling_in_feedback,
         declared_twice,

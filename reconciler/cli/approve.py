@@ -3,7 +3,7 @@
 Of a staged delivery it is an order among others, which stand in the manifest of that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -22,22 +22,23 @@ from reconciler.dialects.view import Approval
 from reconciler.errors import UsageError
 from reconciler.manifests.edits.fields import AppendItem
 from reconciler.manifests.identity import DEFAULT_NAMESPACE
-from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.text import shown
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
+from reconciler.staging.content_run import GivenDelivery
 from reconciler.staging.staged_delivery import (
     AFTER,
     BEFORE,
     STAGED_DELIVERY,
     ContentRun,
     OrderedAction,
-    RunState,
+    RunOrder,
+    decode_staged_delivery,
     readable_staged_record,
 )
-from reconciler.staging.strategy import asks_approval, decode_stages
+from reconciler.staging.strategy import decode_stages
 from reconciler.staging.view import awaited_approval
 
 FOLDER = "approvals"
@@ -96,87 +97,61 @@ def order(
         raise UsageError(f"a stage is approved only; {action} is about the whole run")
     key = ObjectKey(*STAGED_DELIVERY, "", name.removeprefix(f"{STAGED_DELIVERY[1].lower()}/"))
 
-    def wanted(world: World) -> list[ObjectEdit]:
+    def edits(world: World) -> list[ObjectEdit]:
         if key not in world.inputs:
             raise UsageError(f"there is no {spelled(key)}")
         output = _record_of(directory, to, world, key)
-        run = None if output is None else readable_staged_record(output).run
+        run = None if output is None else readable_staged_record(output.body).run
         if output is None or run is None:
             raise UsageError(f"no content of {spelled(key)} has changed yet, so it has no run")
-        if run.is_over:
-            raise UsageError(f"the run {run.id} of {spelled(key)} is over: {run.state}")
-        item: dict[str, str | int] = {
-            "run": run.id,
-            "generation": number(mapping(output, "metadata"), "generation"),
-            "action": str(ordered),
-        }
-        if approves:
-            stages = _stages_of(world, key)
-            item |= dict(zip(("stage", "task"), _approved(run, stages, stage, task), strict=True))
-        elif ordered in WITHOUT_EFFECT.get(run.state, ()):
-            raise UsageError(f"the run {run.id} is {run.state} already ({run.reason})")
+        manifest = world.inputs[key]
+        asked = decode_staged_delivery(manifest.body)
+        strategy = find_strategy(world, asked.strategy)
+        stages = () if strategy is None else decode_stages(mapping(strategy.body, "spec"))
+        given, _ = GivenDelivery.admitted(manifest, asked, output, stages, run.started_at)
+        approved = _approved(run, given, stage, task) if approves and not run.is_over else ()
+        wanted = RunOrder(run.id, given.generation, ordered, *approved)
+        if why := given.refusal_of(wanted, run):
+            raise UsageError(why)
         said = f"{action} {run.id}"
-        present = bodies(mapping(world.inputs[key].body, "spec"), "orders")
-        steps = () if approves and item in present else (AppendItem(("spec", "orders"), item),)
-        return [ObjectEdit(key=key, steps=steps, becomes=said, is_already="is approved already")]
+        # Carried out once: one that is there may still be to come, but an approval lasts.
+        done = 0 if approves else (*run.heeded, *run.vain).count(wanted.text)
+        is_there = asked.orders.count(wanted) > done
+        item = {name: value for name, value in wanted._asdict().items() if value != ""}
+        steps = () if is_there else (AppendItem(("spec", "orders"), item),)
+        is_already = f"is {'approved' if approves else 'ordered'} already"
+        return [ObjectEdit(key=key, steps=steps, becomes=said, is_already=is_already)]
 
-    return edit_objects(directory, to, wanted, lambda names: f"{action.capitalize()} {names}")
+    return edit_objects(directory, to, edits, lambda names: f"{action.capitalize()} {names}")
 
 
-def _record_of(directory: Path, to: EditOptions, world: World, key: ObjectKey) -> Body | None:
+def _record_of(directory: Path, to: EditOptions, world: World, key: ObjectKey) -> Manifest | None:
     """Return the status file of a staged delivery, from the branch of the outputs if need be."""
     output = world.outputs.get(key)
     if output is None and to.layout.apart:
         with open_fleet(directory, to.layout).sides(base="HEAD") as sides:
             output = sides.merged.outputs.get(key)
-    return None if output is None else output.body
-
-
-WITHOUT_EFFECT = {
-    RunState.UPDATING: (OrderedAction.RESUME,),
-    RunState.STOPPED: (OrderedAction.STOP,),
-}
-
-
-def _stages_of(world: World, key: ObjectKey) -> Mapping[str, tuple[str, ...]]:
-    """Return the stages of a staged delivery by name, with the tasks that people approve."""
-    name = text(mapping(world.inputs[key].body, "spec"), "strategy")
-    strategy = find_strategy(world, name)
-    stages = () if strategy is None else decode_stages(mapping(strategy.body, "spec"))
-    return {
-        stage.name: tuple(
-            task
-            for task, waits in ((BEFORE, stage.before), (AFTER, stage.after))
-            if asks_approval(waits)
-        )
-        for stage in stages
-    }
+    return output
 
 
 def _approved(
-    run: ContentRun, stages: Mapping[str, tuple[str, ...]], stage: str | None, task: str | None
+    run: ContentRun, given: GivenDelivery, name: str | None, task: str | None
 ) -> tuple[str, str]:
     """Return stage and task that are approved: what the run waits for, unless one is named.
 
     Raises:
-        UsageError: No approval is awaited, there is no such stage, or it asks for none.
+        UsageError: No stage is named, and no approval is awaited.
     """
     awaited = awaited_approval(run)
-    if stage is None and awaited is None:
+    if name is None and awaited is None:
         reason = f" ({run.reason})" if run.reason else ""
         raise UsageError(f"the run {run.id} does not await approval{reason}; name a stage")
-    named = stage or ("" if awaited is None else awaited[0])
-    if named not in stages:
-        raise UsageError(f"there is no stage {shown(named)}; only: {', '.join(stages) or 'none'}")
-    tasks = stages[named]
+    if awaited is not None and name in (None, awaited[0]) and task is None:
+        return awaited
+    named = name or ("" if awaited is None else awaited[0])
     if task is not None:
-        tasks = tuple({AFTER if task == "after" else BEFORE}.intersection(tasks))
-    if not tasks:
-        when = f" {task} it" if task else ""
-        raise UsageError(f"stage {shown(named)} asks for no approval{when}")
-    return (
-        awaited if awaited is not None and awaited[0] == named and not task else (named, tasks[0])
-    )
+        return named, AFTER if task == "after" else BEFORE
+    return named, next(iter(given.approvals(named)), BEFORE)
 
 
 def _find(world: World, word: str, namespace: str) -> ObjectKey:

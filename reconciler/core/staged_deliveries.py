@@ -18,9 +18,9 @@ from reconciler.core.rounds import world_after
 from reconciler.dialects.inventory import CopyReports, CopyTable
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.dialects.renderer import PlacedContent, Renderer, Renderers
-from reconciler.manifests.admission import admit
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body, keep_present
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
@@ -31,6 +31,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import Fault, Manifest, Trace, World
 from reconciler.staging.content_run import (
+    GivenDelivery,
     PresentObject,
     StagingView,
     advance,
@@ -214,7 +215,7 @@ class _Staging:
         left = StagedRecord(run=run, objects=objects)
         self._write(output.key, {**output.body, "status": encode_staged_record(left)})
         # Its own file is gone; that of an object is where people can do something about it.
-        place = self.world.inputs[min(objects)].origin.path
+        place = self.world.inputs[min(objects)]
         self.faults.append(_held(place, output.key, left, why, self._ends(objects)))
 
     def _ends(self, left: Iterable[ObjectKey]) -> str:
@@ -249,17 +250,25 @@ class _Staging:
         return asked, tuple(found)
 
     def _advance(self, manifest: Manifest) -> None:
-        key, spec = manifest.key, mapping(manifest.body, "spec")
-        output = self.world.outputs.get(key)
-        own = None if output is None else mapping(output.body, "metadata")
-        record = self._records[key]
-        # An order is about what it was given for, and makes no other generation of it.
-        lasting = {name: value for name, value in spec.items() if name != "orders"}
-        admitted, metadata = admit(key, lasting, own, self.now)
-        overrides = self._asked[key].on_change is StagedChange.OVERRIDES
+        key, asked, record = manifest.key, self._asked[manifest.key], self._records[manifest.key]
+        given, metadata = GivenDelivery.admitted(
+            manifest,
+            asked,
+            self.world.outputs.get(key),
+            self._stages(manifest, asked),
+            self.now,
+        )
+        overrides = asked.on_change is StagedChange.OVERRIDES
         staged = self._present(self._own(manifest), overrides=overrides)
-        left = self._left(record, record.objects.keys() - staged.keys())
-        view = self._view(manifest, admitted.generation, metadata, staged, left)
+        view = StagingView(
+            given=given,
+            staged=staged,
+            left=self._left(record, record.objects.keys() - staged.keys()),
+            labels=self.labels,
+            report=self.copies.of,
+            is_readable=self._is_readable,
+            now=self.now,
+        )
         progress = advance(record, view)
         body = {
             "apiVersion": API_VERSION,
@@ -270,29 +279,6 @@ class _Staging:
         self._write(key, body)
         self.until = earliest(self.until, progress.until)
         self._tell(manifest, progress.record, progress.refused)
-
-    def _view(
-        self,
-        manifest: Manifest,
-        generation: int,
-        metadata: Body,
-        staged: Mapping[ObjectKey, PresentObject],
-        left: Mapping[ObjectKey, PresentObject],
-    ) -> StagingView:
-        asked = self._asked[manifest.key]
-        return StagingView(
-            asked=asked,
-            generation=generation,
-            # The uid alone would be that of another one of this name, before or after it.
-            uid=f"{text(metadata, 'uid')} {text(metadata, 'creationTimestamp')}",
-            staged=staged,
-            left=left,
-            stages=self._stages(manifest, asked),
-            labels=self.labels,
-            report=self.copies.of,
-            is_readable=self._is_readable,
-            now=self.now,
-        )
 
     def _own(self, manifest: Manifest) -> Iterator[ObjectKey]:
         """Yield what a staged delivery selects and may stage; the rest is a fault of it."""
@@ -392,15 +378,11 @@ class _Staging:
             for path, blob in version.files
         )
 
-    def _tell(
-        self, manifest: Manifest, record: StagedRecord, refused: Sequence[tuple[int, str]]
-    ) -> None:
+    def _tell(self, manifest: Manifest, record: StagedRecord, refused: Iterable[Violation]) -> None:
         """Tell what a person must do about a run, or might have forgotten."""
         run = record.run
-        for position, why in refused:
-            message = f"this order has no effect: {why}"
-            expected = f"an order of the run {'' if run is None else run.id} as it is"
-            self._fault(manifest, "staged-order", message, expected, f"/spec/orders/{position}")
+        for one in refused:
+            self._fault(manifest, one.rule, one.message, one.expected, one.pointer)
         if run is not None and run.state is RunState.STOPPED:
             message = f"the run {run.id} is stopped: {run.reason}"
             expected = "an order that resumes it or rolls it back, or another change of content"
@@ -411,27 +393,21 @@ class _Staging:
             message = f"the run {run.id} waits for {named} in no stage of {strategy}"
             expected = "a strategy with a stage that selects every cluster of it"
             self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
-        place = manifest.origin.path
         if run is not None and run.state is RunState.ROLLED_BACK:
             since = "" if run.ended_at is None else f" since {format_moment(run.ended_at)}"
             why = f"the run {run.id} is rolled back{since}"
-            self.faults.append(_held(place, manifest.key, record, why, NEXT_RUN))
+            self.faults.append(_held(manifest, manifest.key, record, why, NEXT_RUN))
         elif any(one.left for one in record.objects.values()):
             left = {key: one for key, one in record.objects.items() if one.left}
             kept, why = StagedRecord(objects=left), "they are not selected any more"
-            self.faults.append(_held(place, manifest.key, kept, why, self._ends(left)))
+            self.faults.append(_held(manifest, manifest.key, kept, why, self._ends(left)))
 
     def _fault(
         self, manifest: Manifest, rule: str, message: str, expected: str, pointer: str = ""
     ) -> None:
         self.faults.append(
-            Fault.of_file(
-                manifest.origin.path,
-                rule=rule,
-                message=message,
-                field=pointer,
-                expected=expected,
-                subject=str(manifest.key),
+            Fault.of_manifest(
+                manifest, rule=rule, message=message, field=pointer, expected=expected
             )
         )
 
@@ -445,15 +421,15 @@ def _labels_in(world: World) -> Mapping[ClusterName, Mapping[str, str]]:
     return found
 
 
-def _held(path: str, key: ObjectKey, record: StagedRecord, why: str, ends: str) -> Fault:
+def _held(place: Manifest, key: ObjectKey, record: StagedRecord, why: str, ends: str) -> Fault:
     """Return that objects are held at an earlier version, which their files do not say."""
     held = [
         f"{name.plain} as of {short_id(version.revision)}"
         for name, one in sorted(record.objects.items())
         for version in sorted(set(one.before.values()), key=lambda one: one.order)
     ]
-    return Fault.of_file(
-        path,
+    return Fault.of_manifest(
+        place,
         rule="staged-held",
         message=f"{why}: clusters keep {enumerated(held, NAMED)}",
         expected=ends,

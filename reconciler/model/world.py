@@ -114,6 +114,23 @@ class Fault:
         """Return a fault of which no line is known."""
         return cls(path, 0, 0, field, rule, message, expected, subject, allow)
 
+    @classmethod
+    def of_manifest(
+        cls,
+        manifest: Manifest,
+        *,
+        rule: str,
+        message: str,
+        field: str = "",
+        expected: str = "",
+        subject: str = "",
+    ) -> "Fault":
+        """Return a fault at the line where a document begins, of its own object or of another."""
+        origin = manifest.origin
+        column, pointer = 1 if origin.line else 0, f"{origin.pointer}{field}"
+        about = subject or str(manifest.key)
+        return cls(origin.path, origin.line, column, pointer, rule, message, expected, about)
+
     def __post_init__(self) -> None:
         """Bound what is said: no message holds an object."""
         for name in ("message", "expected"):

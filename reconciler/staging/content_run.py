@@ -15,8 +15,10 @@ begun.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from reconciler.manifests.admission import admit
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
-from reconciler.model.fields import at, mappings_of
+from reconciler.model.fields import at, mapping, mappings_of, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import CopyReport
@@ -24,6 +26,7 @@ from reconciler.model.labels import matches
 from reconciler.model.moments import add, earliest, format_moment, span
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated, shown
+from reconciler.model.world import Manifest
 from reconciler.staging.staged_delivery import (
     AFTER,
     BEFORE,
@@ -55,28 +58,121 @@ class PresentObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenDelivery:
+    """A staged delivery as a person gives it.
+
+    Attributes:
+        asked: What the manifest asks for.
+        generation: Of that.
+        uid: What no other staged delivery has, were it of the same name.
+        stages: Of its strategy, none where that is missing.
+    """
+
+    asked: StagedDelivery
+    generation: int
+    uid: str
+    stages: Sequence[Stage]
+
+    @classmethod
+    def admitted(
+        cls,
+        manifest: Manifest,
+        asked: StagedDelivery,
+        record: Manifest | None,
+        stages: Sequence[Stage],
+        now: datetime,
+    ) -> tuple["GivenDelivery", Body]:
+        """Return it as a pass admits it, with the metadata of its status file.
+
+        An order is about what it was given for, and makes no other generation of it.
+        """
+        own = None if record is None else mapping(record.body, "metadata")
+        spec = mapping(manifest.body, "spec")
+        lasting = {name: value for name, value in spec.items() if name != "orders"}
+        admitted, metadata = admit(manifest.key, lasting, own, now)
+        # The uid alone would be that of another one of this name, before or after it.
+        uid = f"{text(metadata, 'uid')} {text(metadata, 'creationTimestamp')}"
+        generation = admitted.generation
+        return cls(asked=asked, generation=generation, uid=uid, stages=stages), metadata
+
+    def obeyed(
+        self, run: ContentRun | None, now: datetime
+    ) -> tuple[ContentRun | None, tuple[Violation, ...]]:
+        """Return a run with what people order, and the orders that have no effect."""
+        refused = list[Violation]()
+        heeded, vain = ([], []) if run is None else (list(run.heeded), list(run.vain))
+        came = list[str]()
+        for position, order in enumerate(self.asked.orders):
+            if run is None or order.run != run.id:
+                if run is None or not _is_past(order.run, run, self.uid):
+                    refused.append(_in_vain(position, run, f"there is no run {shown(order.run)}"))
+                continue
+            if order.text in heeded:
+                heeded.remove(order.text)
+                continue
+            why = self.refusal_of(order, run)
+            if order.text in vain:
+                vain.remove(order.text)
+                why = why or f"the run {run.id} {IN_VAIN[order.action]} when it came"
+            if not why:
+                run = replace(_obey(order, run, now), heeded=(*run.heeded, order.text))
+                continue
+            refused.append(_in_vain(position, run, why))
+            if order.action in IN_VAIN:
+                came.append(order.text)
+        run = None if run is None else replace(run, vain=tuple(came))
+        return run, tuple(refused)
+
+    def refusal_of(self, order: RunOrder, run: ContentRun) -> str:
+        """Return why an order of a run would have no effect, `""` if it has one.
+
+        Args:
+            order: That is not carried out yet.
+            run: As it is.
+        """
+        if order.generation != self.generation:
+            present = f"the present one is {self.generation}"
+            return f"it is about generation {order.generation}, {present}"
+        if run.is_over:
+            return f"the run {run.id} is over: {run.state}"
+        stopped = run.state is RunState.STOPPED
+        if order.action is OrderedAction.RESUME and not stopped:
+            return f"the run {run.id} is not stopped"
+        if order.action is OrderedAction.STOP and stopped:
+            return f"the run {run.id} is stopped already: {run.reason}"
+        if order.action is not OrderedAction.APPROVE or order.task in self.approvals(order.stage):
+            return ""
+        names = [one.name for one in self.stages]
+        if order.stage not in names:
+            return f"there is no stage {shown(order.stage)}; only: {', '.join(names) or 'none'}"
+        when = "before" if order.task == BEFORE else "after"
+        return f"stage {shown(order.stage)} asks for no approval {when} it"
+
+    def approvals(self, name: str) -> tuple[str, ...]:
+        """Return the tasks of a stage that a person has to approve, as orders name them."""
+        tasks = ((task, s) for s in self.stages if s.name == name for task in (BEFORE, AFTER))
+        return tuple(
+            task for task, s in tasks if asks_approval(s.before if task == BEFORE else s.after)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagingView:
     """What a staged delivery is decided from, beside its record.
 
     Attributes:
-        asked: What a person asks for.
-        generation: Of that.
-        uid: What no other staged delivery has, were it of the same name.
+        given: What a person asks for.
         staged: The objects that it selects.
         left: Those of its record that it does not select any more.
-        stages: Of its strategy.
         labels: Labels of every cluster.
         report: Returns what a cluster says of its copy of an object, `None` if nothing.
         is_readable: Returns whether the file of a version can be read.
         now: Aware UTC.
     """
 
-    asked: StagedDelivery
-    generation: int
-    uid: str
+    given: GivenDelivery
     staged: Mapping[ObjectKey, PresentObject]
     left: Mapping[ObjectKey, PresentObject]
-    stages: Sequence[Stage]
     labels: Mapping[ClusterName, Mapping[str, str]]
     report: Callable[[ObjectKey, ClusterName], CopyReport | None]
     is_readable: Callable[[ContentVersion], bool]
@@ -89,12 +185,12 @@ class StagingProgress:
 
     Attributes:
         record: The record that follows.
-        refused: Orders that have no effect, each with the reason.
+        refused: Orders that have no effect.
         until: When time alone could change something, `None` if never.
     """
 
     record: StagedRecord
-    refused: tuple[tuple[int, str], ...] = ()
+    refused: tuple[Violation, ...] = ()
     until: datetime | None = None
 
 
@@ -109,7 +205,7 @@ def advance(record: StagedRecord, view: StagingView) -> StagingProgress:
 
 def _advanced(record: StagedRecord, view: StagingView) -> StagingProgress:
     record = _followed(record, view)
-    run, refused = _obeyed(record.run, view)
+    run, refused = view.given.obeyed(record.run, view.now)
     if run is not None and not any(one.before for one in record.objects.values()):
         run = run if run.state is RunState.FINISHED else _over(run, view.now)
     record = replace(record, run=run)
@@ -180,12 +276,12 @@ def _next_run(
         over = last is None or last.is_over
         return last if over else _over(last, view.now)
     number = 1 if last is None else last.number + 1
-    run_id = _run_id(number, view)
+    run_id = _run_id(number, view.given.uid)
     return ContentRun(number=number, id=run_id, state=RunState.UPDATING, started_at=view.now)
 
 
-def _run_id(number: int, view: StagingView) -> str:
-    return f"{number}-{content_digest([view.uid, number])[:8]}"
+def _run_id(number: int, uid: str) -> str:
+    return f"{number}-{content_digest([uid, number])[:8]}"
 
 
 def _over(run: ContentRun | None, now: datetime) -> ContentRun | None:
@@ -251,50 +347,22 @@ def taken_over(record: StagedRecord, key: ObjectKey) -> StagedObject:
     return _object(known.version, had, clusters, left=True)
 
 
-def _obeyed(
-    run: ContentRun | None, view: StagingView
-) -> tuple[ContentRun | None, tuple[tuple[int, str], ...]]:
-    """Return a run with what people order, and the orders that have no effect."""
-    if run is None:
-        return None, ()
-    heeded, refused = list(run.heeded), list[tuple[int, str]]()
-    for position, order in enumerate(view.asked.orders):
-        if order.run != run.id:
-            if not _is_past(order.run, run, view):
-                refused.append((position, f"there is no run {shown(order.run)}"))
-            continue
-        if order.text in heeded:
-            heeded.remove(order.text)
-            continue
-        why = _refusal(order, run, view)
-        if why:
-            refused.append((position, why))
-        else:
-            obeyed = _obey(order, run, view.now)
-            run = replace(obeyed, heeded=(*run.heeded, order.text))
-    return run, tuple(refused)
+IN_VAIN = {OrderedAction.RESUME: "was not stopped", OrderedAction.STOP: "was stopped already"}
+"""Orders that must not wait for their moment: by then they would mean what nobody has seen."""
 
 
-def _is_past(run_id: str, run: ContentRun, view: StagingView) -> bool:
+def _in_vain(position: int, run: ContentRun | None, why: str) -> Violation:
+    pointer, message = f"/spec/orders/{position}", f"this order has no effect: {why}"
+    about = "a run, once there is one" if run is None else f"the run {run.id} as it is"
+    return Violation(pointer, "staged-order", message, f"an order of {about}")
+
+
+def _is_past(run_id: str, run: ContentRun, uid: str) -> bool:
     """Return whether a run of this id came before, so that its orders are history."""
     number = run_id.partition("-")[0]
     if not number.isdecimal() or len(number) > len(str(run.number)):
         return False
-    return int(number) < run.number and run_id == _run_id(int(number), view)
-
-
-def _refusal(order: RunOrder, run: ContentRun, view: StagingView) -> str:
-    if order.generation != view.generation:
-        return f"it is about generation {order.generation}, the present one is {view.generation}"
-    if run.is_over:
-        return f"the run is over: {run.state}"
-    if order.action is OrderedAction.RESUME and run.state is not RunState.STOPPED:
-        return "the run is not stopped"
-    if order.action is OrderedAction.APPROVE and order.stage not in {
-        one.name for one in view.stages
-    }:
-        return f"the strategy has no stage {order.stage}"
-    return ""
+    return int(number) < run.number and run_id == _run_id(int(number), uid)
 
 
 def _obey(order: RunOrder, run: ContentRun, now: datetime) -> ContentRun:
@@ -345,7 +413,7 @@ def _stage_of(cluster: ClusterName, view: StagingView) -> str | None:
         return None
     chosen = (
         stage.name
-        for stage in view.stages
+        for stage in view.given.stages
         if stage.selector is not None and matches(stage.selector, labels)
     )
     return next(chosen, None)
@@ -376,7 +444,7 @@ class _RunStep:
             by_stage.setdefault(_stage_of(name, self.view), []).append(name)
         over = all(
             self._passes(stage, by_stage[stage.name])
-            for stage in self.view.stages
+            for stage in self.view.given.stages
             if stage.name in by_stage
         )
         self._plan(by_stage)
@@ -397,7 +465,7 @@ class _RunStep:
             stage: tuple(name for name in names if name not in given)
             for stage, names in by_stage.items()
         }
-        named = [stage.name for stage in self.view.stages]
+        named = [stage.name for stage in self.view.given.stages]
         gone = [one.name for one in self.run.stages if one.name not in named]
         found = (
             replace(_progress_in(self.run, name), waiting=to_come.get(name, ()))
@@ -420,7 +488,7 @@ class _RunStep:
         self.run = _with_stage(self.run, progress)
         busy = [one.name for one in progress.clusters if one.ended_at is None]
         failed = [one for one in progress.clusters if one.failure]
-        if len(failed) - progress.pardoned >= self.view.asked.failure_threshold:
+        if len(failed) - progress.pardoned >= self.view.given.asked.failure_threshold:
             reasons = "; ".join(f"{one.name}: {one.failure}" for one in failed[:NAMED])
             count = f"{len(failed)} cluster{'' if len(failed) == 1 else 's'}"
             return self._stop(f"stage {stage.name} failed on {count}: {reasons}")
@@ -438,7 +506,7 @@ class _RunStep:
     ) -> StageProgress:
         """Return a stage with what its clusters report, and the next ones of them begun."""
         clusters = [self._judged(one) for one in progress.clusters]
-        threshold = self.view.asked.failure_threshold + progress.pardoned
+        threshold = self.view.given.asked.failure_threshold + progress.pardoned
         if sum(bool(one.failure) for one in clusters) < threshold:
             busy = sum(one.ended_at is None for one in clusters)
             free = _most(stage, len(clusters) + len(waits)) - busy
@@ -472,7 +540,7 @@ class _RunStep:
         failure = next((state for state in states if state not in (*WAITING, RUNS)), "")
         deadline, now = self._deadline(one), self.view.now
         if not failure and UNHEALTHY in states and now >= deadline:
-            failure = f"still not healthy after {self.view.asked.deadline_seconds} seconds"
+            failure = f"still not healthy after {self.view.given.asked.deadline_seconds} seconds"
         if failure or all(state == RUNS for state in states):
             return one._replace(ended_at=now, failure=failure)
         if now < deadline:
@@ -507,7 +575,7 @@ class _RunStep:
         return one.ended_at is None and self.view.now >= self._deadline(one)
 
     def _deadline(self, one: ClusterProgress) -> datetime:
-        return add(one.started_at, span(seconds=self.view.asked.deadline_seconds))
+        return add(one.started_at, span(seconds=self.view.given.asked.deadline_seconds))
 
     def _ends(self, stage: Stage, progress: StageProgress) -> bool:
         """Return whether everything is over that comes after the last cluster of a stage."""

@@ -354,6 +354,7 @@ class ContentRun:
         ended_at: When it ended, `None` if it has not.
         reason: Why it does not go on, or what it waits for; `""` once it is over.
         heeded: The orders that were carried out, as texts.
+        vain: Those that had no effect when they came, and are to have none later.
         stages: How far its stages are, in order; those without clusters are left out.
         outside: The clusters that are in no stage and keep what they have, by name.
     """
@@ -365,6 +366,7 @@ class ContentRun:
     ended_at: datetime | None = None
     reason: str = ""
     heeded: tuple[str, ...] = ()
+    vain: tuple[str, ...] = ()
     stages: tuple[StageProgress, ...] = ()
     outside: tuple[ClusterName, ...] = ()
 
@@ -514,6 +516,7 @@ def _decode_run(body: Body) -> ContentRun:
         ended_at=_moment(body, "endedAt"),
         reason=text(body, "reason"),
         heeded=strings(body, "heeded"),
+        vain=strings(body, "vain"),
         stages=tuple(map(_decode_stage, bodies(body, "stages"))),
         outside=tuple(map(ClusterName, strings(body, "outside"))),
     )
@@ -527,6 +530,7 @@ def _encode_run(run: ContentRun) -> Body:
         **_moments(startedAt=run.started_at, endedAt=run.ended_at),
         **({"reason": run.reason} if run.reason else {}),
         **({"heeded": list(run.heeded)} if run.heeded else {}),
+        **({"vain": list(run.vain)} if run.vain else {}),
         "stages": list(map(_encode_stage, run.stages)),
         **({"outside": list(run.outside)} if run.outside else {}),
     }

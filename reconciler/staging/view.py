@@ -9,11 +9,12 @@ from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, prin
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.body import Body
 from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange, UpstreamEvent
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.text import enumerated, short_id, shown
 from reconciler.model.world import Manifest, World
+from reconciler.staging.content_run import GivenDelivery
 from reconciler.staging.staged_delivery import (
     AFTER,
     BEFORE,
@@ -24,6 +25,7 @@ from reconciler.staging.staged_delivery import (
     decode_staged_delivery,
     readable_staged_record,
 )
+from reconciler.staging.strategy import decode_stages
 
 MOST_NAMED = 100  # a plan names every cluster; a line has its limits
 APPROVAL = "waits for approval "
@@ -198,25 +200,25 @@ def _selecting_nothing(world: World, manifest: Manifest) -> Iterator[Dangling]:
 
 
 def dangling_in_staged_deliveries(
-    known: Known, strategies: Collection[Kind], transports: Collection[str], unstaged: str
+    known: Known,
+    strategies: Collection[Kind],
+    transports: Collection[str],
+    unstaged: str,
+    *,
+    foreseen: bool,
 ) -> Iterator[Dangling]:
-    """Yield what staged deliveries name in vain, and that nothing carries what they stage.
+    """Yield which staged deliveries select nothing, and that nothing carries what they stage.
 
     Args:
         known: What may be referred to.
         strategies: The kinds of strategies.
         transports: The names of the transports in use.
         unstaged: The name of the one that carries no content.
+        foreseen: With what passes say by themselves: a strategy that is missing, orders in vain.
     """
     for manifest in known.of_kind(*STAGED_DELIVERY):
-        name = text(mapping(manifest.body, "spec"), "strategy")
-        names = {one for kind in strategies for one in known.names(*kind)}
-        if name not in names:
-            kinds = " or ".join(sorted(kind for _, kind in strategies))
-            message = f"there is no {kinds} {shown(name)}, so no cluster is updated"
-            expected = proposal(name, names, kinds)
-            at = "/spec/strategy"
-            yield Dangling(manifest.key, at, "staged-strategy", message, expected)
+        if foreseen:
+            yield from _foreseen(known, manifest, strategies)
         yield from _selecting_nothing(known.world, manifest)
         if not set(transports) - {unstaged}:
             what = (
@@ -231,3 +233,24 @@ def dangling_in_staged_deliveries(
             message = f"the transport {unstaged} carries no content: what reads it is not staged"
             expected = "a transport that delivers manifests, such as folders, by itself"
             yield Dangling(manifest.key, "/spec", "staged-undelivered", message, expected)
+
+
+def _foreseen(known: Known, manifest: Manifest, strategies: Collection[Kind]) -> Iterator[Dangling]:
+    """Yield that a strategy is missing, or which orders have no effect on the run as it is."""
+    asked = decode_staged_delivery(manifest.body)
+    names = {one for kind in strategies for one in known.names(*kind)}
+    if asked.strategy not in names:
+        kinds = " or ".join(sorted(kind for _, kind in strategies))
+        message = f"there is no {kinds} {shown(asked.strategy)}, so no cluster is updated"
+        expected = proposal(asked.strategy, names, kinds)
+        yield Dangling(manifest.key, "/spec/strategy", "staged-strategy", message, expected)
+    keys = (ObjectKey(*kind, "", asked.strategy) for kind in strategies)
+    strategy = next(filter(None, map(known.world.inputs.get, keys)), None)
+    output = known.world.outputs.get(manifest.key)
+    run = None if output is None else readable_staged_record(output.body).run
+    if strategy is None or run is None:
+        return
+    stages = decode_stages(mapping(strategy.body, "spec"))
+    given, _ = GivenDelivery.admitted(manifest, asked, output, stages, run.started_at)
+    for one in given.obeyed(run, run.started_at)[1]:
+        yield Dangling(manifest.key, one.pointer, one.rule, one.message, one.expected)

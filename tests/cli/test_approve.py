@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.history import answer
-from tests.core.test_staged_deliveries import version
+from tests.core.test_staged_deliveries import staged_delivery, version
+from tests.delivery.story import files_of
 from tests.delivery.test_staged_story import StagedFleet
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import Checkout, new_checkout
@@ -218,7 +219,7 @@ def test_orders_of_a_staged_delivery_are_lines_of_its_file(tmp_path: Path, capsy
     for words, why in (
         (("approve", "web", "nosuch"), 'there is no stage "nosuch"; only: '),
         (("approve", "web", "canary"), 'stage "canary" asks for no approval'),
-        (("resume", "web"), "is Updating already"),
+        (("resume", "web"), " is not stopped"),
     ):
         code, _, err = answer(fleet, capsys, "rollout", *words)
         assert (2, True) == (code, why in err)
@@ -239,3 +240,27 @@ def test_orders_of_a_staged_delivery_are_lines_of_its_file(tmp_path: Path, capsy
     told.run()
     assert {"a": "1", "b": "1", "c": "1"} == told.images
     assert 2 == answer(fleet, capsys, "rollout", "resume", "web")[0]
+
+
+def test_validate_foresees_an_order_without_effect(tmp_path: Path, capsys: Capsys) -> None:
+    """At its line; a pass says the same of the manifest."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3))
+    order = told.order("Approve", stage="canary", task="AfterStage")
+    told.fleet.commit(files_of(order), "Approve")
+
+    code, out, _ = answer(told.fleet, capsys, "validate")
+
+    why = 'this order has no effect: stage "canary" asks for no approval after it'
+    assert (1, True) == (code, f"stageddelivery/web.yaml:1:177: error: {why}" in out)
+
+    told.run()
+
+    assert f"stageddelivery/web.yaml:1:1: {why}" in answer(told.fleet, capsys, "status")[1]
+
+
+def test_a_missing_strategy_is_told_once(tmp_path: Path, capsys: Capsys) -> None:
+    """As what a pass says of it."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(staged_delivery(strategy="carefull"))
+
+    assert 1 == answer(told.fleet, capsys, "status")[1].count("no ClusterStagedUpdateStrategy")
+    assert "no ClusterStagedUpdateStrategy" in answer(told.fleet, capsys, "validate")[1]

@@ -244,6 +244,48 @@ def test_an_order_counts_for_its_generation() -> None:
     assert {"a": "1 x3", "b": "1 x3", "c": "1 x3"} == images(told)
 
 
+@pytest.mark.parametrize(
+    ("stage_name", "task", "why"),
+    [
+        pytest.param("prod", "BeforeStage", "asks for no approval before it", id="task"),
+        pytest.param("nosuch", "AfterStage", 'no stage "nosuch"; only: canary, prod', id="stage"),
+    ],
+)
+def test_an_approval_that_no_stage_asks_for_has_no_effect(
+    stage_name: str, task: str, why: str
+) -> None:
+    """It is told at the manifest."""
+    told = begun(stage("canary"), stage("prod", afterStageTasks=[APPROVAL]))
+    told.put(version("2")).run(10)
+    told.put(staged_delivery(orders=[order(told, "Approve", stage=stage_name, task=task)]))
+    outcome = told.run(20)
+
+    assert [("staged-order", 1, True)] == [
+        (fault.rule, fault.line, why in fault.message) for fault in outcome.faults
+    ]
+
+
+def test_resuming_in_advance_resumes_nothing_later() -> None:
+    """What stops the run by then nobody has seen."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    told.put(staged_delivery(orders=[order(told, "Resume")]))
+
+    assert ["staged-order"] == rules(told.run(20))
+
+    outcome = hear(told, "a", failure="ProgressDeadlineExceeded").run(30)
+
+    assert "Stopped" == run_of(told)["state"]
+    assert [" was not stopped when it came"] == [
+        one.message[-29:] for one in outcome.faults if one.rule == "staged-order"
+    ]
+
+    again = [order(told, "Resume"), order(told, "Resume")]
+    told.put(staged_delivery(orders=again)).run(40)
+
+    assert "Updating" == run_of(told)["state"]
+
+
 def test_an_order_of_an_earlier_run_is_history() -> None:
     """It says nothing."""
     told = begun(*THREE)

@@ -342,15 +342,12 @@ def _judged(step: Step) -> Iterator[Manifest]:
 
 def _fault(manifest: Manifest, violation: Violation) -> Fault:
     """Return what a person must edit."""
-    return Fault(
-        path=manifest.origin.path,
-        line=manifest.origin.line,
-        column=1 if manifest.origin.line else 0,
-        field=f"{manifest.origin.pointer}{violation.pointer}",
+    return Fault.of_manifest(
+        manifest,
         rule=violation.rule,
         message=violation.message,
+        field=violation.pointer,
         expected=violation.expected,
-        subject=str(manifest.key),
     )
 
 
