@@ -171,10 +171,10 @@ def print_advice(advice: Advice) -> None:
     if advice.moves:
         click.echo()
         print_table(TITLES, [_row(one) for one in advice.moves])
-    left = "; ".join(_left(advice))
-    if left:
+    remaining = "; ".join(_left(advice))
+    if remaining:
         click.echo()
-        click.echo(printable(f"Not recommended: {left}."))
+        click.echo(printable(f"Not recommended: {remaining}."))
     if not advice.finished:
         click.echo(printable(f"After {advice.passes} passes the rebalancer has not finished."))
 
@@ -185,9 +185,9 @@ def _headline(advice: Advice) -> str:
     place = f"for {short_id(advice.revision)} at {format_moment(advice.now)}"
     if not named:
         return f"Advice {place}: nothing is worth a move"
-    told = f"{_counted(named, 'object')}, {_counted(advice.moved, 'move')}"
+    counts = f"{_counted(named, 'object')}, {_counted(advice.moved, 'move')}"
     batches = f", in {advice.passes} passes" if advice.passes > 1 else ""
-    return f"Advice {place}: {told}{batches}"
+    return f"Advice {place}: {counts}{batches}"
 
 
 def _asked(advice: Advice) -> str:
@@ -230,11 +230,11 @@ def _left(advice: Advice) -> Iterator[str]:
     """Yield what is not advised, a clause for each reason."""
     request = advice.request
     for why, said in SAID.items():
-        found = [one for one in advice.others if one.why is why]
-        if found:
-            told = said.format(min_points=request.min_points, max_moves=request.max_moves)
-            names = enumerated(map(_named, found), MOST_NAMES)
-            yield f"{len(found)} {told}" + ("" if why in AT_REST else f" ({names})")
+        omitted = [one for one in advice.others if one.why is why]
+        if omitted:
+            reason = said.format(min_points=request.min_points, max_moves=request.max_moves)
+            names = enumerated(map(_named, omitted), MOST_NAMES)
+            yield f"{len(omitted)} {reason}" + ("" if why in AT_REST else f" ({names})")
 
 
 def _named(one: NotAdvised) -> str:

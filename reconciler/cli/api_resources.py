@@ -48,19 +48,19 @@ def run(
 ) -> int:
     """Print the kinds."""
     kinds = [
-        one
-        for one in _kinds(directory, at, layout)
-        if api_group in (None, one.id[0]) and namespaced in (None, one.namespaced)
+        kind
+        for kind in _kinds(directory, at, layout)
+        if api_group in (None, kind.id[0]) and namespaced in (None, kind.namespaced)
     ]
     if output == "json":
-        answer: ApiResourcesJson = {"kinds": [_as_json(one) for one in kinds]}
+        answer: ApiResourcesJson = {"kinds": [_as_json(kind) for kind in kinds]}
         print_json(answer)
     elif output == "name":
-        for one in kinds:
-            click.echo(one.full_name)
+        for kind in kinds:
+            click.echo(kind.full_name)
     elif kinds:
         titles = ["NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND", "WRITTEN BY"]
-        print_table(titles, [_row(one) for one in kinds], headers=not no_headers)
+        print_table(titles, [_row(kind) for kind in kinds], headers=not no_headers)
     else:
         click.echo("there is no such kind", err=True)
     return 0

@@ -194,24 +194,24 @@ def _chosen(world: World, asking: ObjectKey, stage: str | None) -> Approval | No
         UsageError: Nothing is asked, or there is no such stage.
     """
     view = next(one for one in DIALECTS if asking[:2] in one.approvable).view()
-    found: Sequence[Approval] = view.world.approvals(world, asking)
+    approvals: Sequence[Approval] = view.world.approvals(world, asking)
     if asking not in world.outputs:
         raise UsageError(f"no pass has processed {spelled(asking)} yet, so it cannot be approved")
     if stage is not None:
-        of_stage = [one for one in found if one.stage == stage]
+        of_stage = [one for one in approvals if one.stage == stage]
         if not of_stage:
-            stages = ", ".join(dict.fromkeys(one.stage for one in found)) or "none"
+            stages = ", ".join(dict.fromkeys(one.stage for one in approvals)) or "none"
             raise UsageError(
                 f"{spelled(asking)} does not await approval of stage {shown(stage)}; only: {stages}"
             )
-        found = of_stage
-    open_ones = [one for one in found if not one.is_done]
+        approvals = of_stage
+    open_ones = [one for one in approvals if not one.is_done]
     asked = [one for one in open_ones if one.is_asked]
     if asked or (stage is not None and open_ones):
         return (asked or open_ones)[0]
     if stage is not None:
         return None
-    if any(one.is_asked for one in found):
+    if any(one.is_asked for one in approvals):
         return None  # by a file that no pass has seen yet
     later = ", ".join(dict.fromkeys(one.stage for one in open_ones))
     hint = f"; name a stage to approve it in advance: {later}" if later else ""

@@ -41,17 +41,17 @@ def run(directory: Path, asked: AskedObject) -> int:
     subject = open_subject(directory, asked)
     placed = placed_on(subject.world, subject.key)
     with doing(HISTORY):
-        found = blame_of(subject.events(first=SEVERAL), placed)
+        lines = blame_of(subject.events(first=SEVERAL), placed)
     if asked.output == "json":
         clusters: list[BlamedJson] = [
             {"cluster": str(one.cluster), "replicas": one.replicas, **event_json(one.event)}
-            for one in found
+            for one in lines
         ]
         answer: BlameJson = {"object": object_json(subject.key), "clusters": clusters}
         print_json(answer)
-    elif found:
-        _print(found)
-    if not found:
+    elif lines:
+        _print(lines)
+    if not lines:
         click.echo(_on_no_cluster(subject, asked.at), err=True)
         return 1
     return 0

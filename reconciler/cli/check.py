@@ -42,18 +42,23 @@ def run(directory: Path, *, service: Service, keys: Keys, operation: Operation, 
     checks = list(_checks(directory, service, keys, operation))
     if output == "json":
         rows: list[AttemptJson] = [
-            {"name": one.name, "state": str(one.state), "found": one.found, "remedy": one.remedy}
-            for one in checks
+            {
+                "name": check.name,
+                "state": str(check.state),
+                "found": check.found,
+                "remedy": check.remedy,
+            }
+            for check in checks
         ]
         answer: CheckJson = {"checks": rows}
         print_json(answer)
     else:
-        for one in checks:
-            state = click.style(f"{one.state!s:8}", fg=COLOURS[one.state])
-            click.echo(f"{state} {one.name}: {printable(one.found)}")
-            if one.remedy:
-                click.echo(f"         {printable(one.remedy)}")
-    return 1 if any(one.state == "failed" for one in checks) else 0
+        for check in checks:
+            state = click.style(f"{check.state!s:8}", fg=COLOURS[check.state])
+            click.echo(f"{state} {check.name}: {printable(check.found)}")
+            if check.remedy:
+                click.echo(f"         {printable(check.remedy)}")
+    return 1 if any(check.state == "failed" for check in checks) else 0
 
 
 def _checks(directory: Path, service: Service, keys: Keys, operation: Operation) -> Iterator[Check]:

@@ -39,20 +39,20 @@ def revisions(context: click.Context, _parameter: click.Parameter, incomplete: s
 
 def branches(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the branches of the repository."""
-    found = _asked(context, lambda repository: repository.branches())
-    return [name for name in found if name.startswith(incomplete)]
+    names = _asked(context, lambda repository: repository.branches())
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def namespaces(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the namespaces that have objects."""
-    found = _asked(context, lambda one: _Offers(context, one).of(NAMESPACES))
-    return [name for name in found if name.startswith(incomplete)]
+    names = _asked(context, lambda one: _Offers(context, one).of(NAMESPACES))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def clusters(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the names of the clusters of all APIs."""
-    found = _asked(context, lambda one: _Offers(context, one).of(CLUSTERS))
-    return [name for name in found if name.startswith(incomplete)]
+    names = _asked(context, lambda one: _Offers(context, one).of(CLUSTERS))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def read_kinds(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -133,9 +133,9 @@ class _Offers:
 
     def of(self, question: str) -> list[str]:
         """Return what the commit answers."""
-        known = None if self._kept is None else self._kept.read(self._head, question)
-        if known is not None:
-            return known
+        offered = None if self._kept is None else self._kept.read(self._head, question)
+        if offered is not None:
+            return offered
         answers = _answers(self._present, question)
         if self._kept is not None:
             self._kept.write(self._head, answers)
@@ -148,11 +148,11 @@ class _Offers:
     def places(self, words: Iterable[str]) -> list[str]:
         """Return namespaces and names of the objects of kinds, as `NAMESPACE/NAME`."""
         kinds = [kind.split() for kind in self.of(KINDS)]
-        found: list[str] = []
+        offered: list[str] = []
         for word in words:
             meant = [names[0] for names in kinds if word in names]
-            found += self.of(f"of {meant[0]}" if len(meant) == 1 else f"meant by {word}")
-        return found
+            offered += self.of(f"of {meant[0]}" if len(meant) == 1 else f"meant by {word}")
+        return offered
 
 
 def _answers(present: "PresentKeys", asked: str) -> dict[str, list[str]]:
@@ -237,9 +237,9 @@ def _present(context: click.Context, repository: "Repository", head: str) -> "Pr
 
     with context.scope(cleanup=False):
         fleet = fleet_of(Path(), repository, _layout(context))
-    known = present_keys(fleet.parts, head)
-    if known is not None:
-        return known
+    present = present_keys(fleet.parts, head)
+    if present is not None:
+        return present
     loader = fleet.revisions.loader
     below = f"{fleet.layout.output_root}/"
     listed, written = loader.entries(head)
@@ -263,13 +263,13 @@ def _guessed(
 
     names = [path for path in sorted(inputs) if selects(path, include=(), exclude=())]
     blobs = dict.fromkeys(inputs[path].blob for path in names[:MOST_FILES])
-    found: set[ObjectKey] = set()
+    guesses: set[ObjectKey] = set()
     for _, content in read_blobs(repository, blobs):
         for group, kind, namespace, name in (
             _named_in(content) if isinstance(content, bytes) else ()
         ):
             place = namespace_for(group, kind, namespace, KNOWN.scopes)
-            found.add(ObjectKey(group, kind, place, name))
+            guesses.add(ObjectKey(group, kind, place, name))
     folders = {folder_of(*kind): kind for kind in KNOWN.outputs}
     decided = {key for key in ALONE if f"{key.name}.yaml" in outputs}
     for path in outputs:
@@ -278,7 +278,7 @@ def _guessed(
             folder, scope = "".join(scope), []
         if folder in folders:
             decided.add(ObjectKey(*folders[folder], "".join(scope), name))
-    return PresentKeys(frozenset(found), frozenset(decided))
+    return PresentKeys(frozenset(guesses), frozenset(decided))
 
 
 def _named_in(content: bytes) -> "Iterator[tuple[str, str, str, str]]":

@@ -163,9 +163,9 @@ def _clusters(
     Raises:
         UsageError: There is none of them, or an object is of another kind.
     """
-    found = _named_clusters(world, words) if chosen is None else _chosen_clusters(world, chosen)
-    refuse_taintless(found)
-    return found
+    clusters = _named_clusters(world, words) if chosen is None else _chosen_clusters(world, chosen)
+    refuse_taintless(clusters)
+    return clusters
 
 
 def _chosen_clusters(world: "World", chosen: NamedOrChosen) -> "list[ObjectKey]":
@@ -199,17 +199,17 @@ def _named_clusters(world: "World", words: Sequence[str]) -> "list[ObjectKey]":
     Raises:
         UsageError: There is no such cluster, or it is an object of another kind.
     """
-    found: list[ObjectKey] = []
+    clusters: list[ObjectKey] = []
     for word in words:
         kind, _, name = word.rpartition("/")
         if kind.lower() in ("", *ANY):
             keys = clusters_named(world, name)
             exact = tuple(key for key in keys if kind and key.kind.lower() == ANY[0])
-            found += exact or keys
+            clusters += exact or keys
             continue
         if kind.lower() in NODES:
             raise UsageError(f"nodes are the clusters' own; name a cluster, such as cluster/{name}")
         (key,) = find_written(world, [word], DEFAULT_NAMESPACE)
         _check_kinds([key[:2]])
-        found.append(key)
-    return list(dict.fromkeys(found))
+        clusters.append(key)
+    return list(dict.fromkeys(clusters))

@@ -314,12 +314,12 @@ def clusters_table(repository: Repository, world: World) -> list[str]:
     (folders,) = decode_delivery(settings_in(world)).destinations
     paths = sorted(path for path in world.delivered if folders.cluster_of(path))
     blobs = [world.delivered[path] for path in paths]
-    found: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, list[str]] = defaultdict(list)
     for path, (_, content) in zip(paths, read_blobs(repository, blobs), strict=True):
-        listed = found[folders.cluster_of(path)]
+        listed = names[folders.cluster_of(path)]
         if not isinstance(content, Oversized):
             listed += _objects(content, path)
-    rows = [[name, ", ".join(listed) or "nothing"] for name, listed in sorted(found.items())]
+    rows = [[name, ", ".join(listed) or "nothing"] for name, listed in sorted(names.items())]
     return table_lines(["CLUSTER", "RUNS"], rows)
 
 

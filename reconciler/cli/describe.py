@@ -71,8 +71,8 @@ def _object(world: World, key: ObjectKey) -> Iterator[Line]:
 
 def _suspended(world: World, key: ObjectKey) -> Iterator[Line]:
     """Yield what suspends it, each with its file and with what a resume would move."""
-    told = suspender_sentences(world, suspenders_of(world, key), SystemClock().now())
-    yield from (("Suspended:" if at == 0 else "", line) for at, line in enumerate(told))
+    sentences = suspender_sentences(world, suspenders_of(world, key), SystemClock().now())
+    yield from (("Suspended:" if at == 0 else "", line) for at, line in enumerate(sentences))
 
 
 def _decided(revisions: GitRevisions, head: str, word: str, namespace: str) -> Subject | None:
@@ -113,8 +113,8 @@ def _events(
     own = subject is None or key[:2] in RUNS
     asked, replay = (key, None) if own or subject is None else (subject.key, subject.replay)
     reader = EventReader(revisions, asked, replay=replay)
-    found, older = reader.read(head, None, NEWEST_EVENTS)
-    if not found:
+    happenings, older = reader.read(head, None, NEWEST_EVENTS)
+    if not happenings:
         yield "Events:", "<none>"
         return
     now: datetime = SystemClock().now()
@@ -127,7 +127,7 @@ def _events(
             short_id(item.commit.revision),
             item.told.message,
         )
-        for item in found
+        for item in happenings
     ]
     yield "Events:" + (f"  (the newest {NEWEST_EVENTS})" if older else ""), None
     yield from ruled(("Type", "Reason", "Age", "From", "Commit", "Message"), rows)

@@ -98,10 +98,10 @@ def aligned(lines: Iterable[Line]) -> Iterator[str]:
 
 def _pairs(title: str, pairs: object, between: str) -> Iterator[Line]:
     """Yield entries of a map line by line, the first one behind the title."""
-    found = sorted(pairs.items()) if isinstance(pairs, Mapping) else []
-    for i, (key, value) in enumerate(found):
+    ordered = sorted(pairs.items()) if isinstance(pairs, Mapping) else []
+    for i, (key, value) in enumerate(ordered):
         yield title if i == 0 else "", printable(f"{key}{between}{value}")
-    if not found:
+    if not ordered:
         yield title, NONE
 
 

@@ -56,13 +56,13 @@ def _drain_in_steps(
     from reconciler.cli.new_manifests import path_of
 
     views = cluster_views()
-    found: list[ObjectKey] = []
+    workloads: list[ObjectKey] = []
 
     def wanted(world: "World") -> list[Edit]:
         edits: list[Edit] = []
         for key in chosen(world):
             clusters = views[key.group, key.kind].clusters
-            found.append(key)
+            workloads.append(key)
             edits.append(
                 ObjectEdit(
                     key=key,
@@ -78,7 +78,9 @@ def _drain_in_steps(
         return edits
 
     def subject(_: str) -> str:
-        return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in found)} step by step"
+        return (
+            f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in workloads)} step by step"
+        )
 
     return edit_objects(directory, to, wanted, subject, _refused)
 
@@ -116,20 +118,20 @@ def _refused(merged: "World", passes: "Passes") -> list[str]:
 
 def _drained_clusters(world: "World", rebalancer: ObjectKey) -> list[str]:
     """Return the cluster that a rebalancer drains, none if it drains none."""
-    found = world.inputs.get(rebalancer)
-    notes = {} if found is None else mapping(mapping(found.body, "metadata"), "annotations")
+    manifest = world.inputs.get(rebalancer)
+    notes = {} if manifest is None else mapping(mapping(manifest.body, "metadata"), "annotations")
     return [text(notes, DRAINS)] if text(notes, DRAINS) else []
 
 
 def _drain(directory: Path, chosen: "Callable[[World], list[ObjectKey]]", to: EditOptions) -> int:
     views = cluster_views()
-    found: list[ObjectKey] = []
+    workloads: list[ObjectKey] = []
 
     def wanted(world: "World") -> list[Edit]:
         edits: list[Edit] = []
         for key in chosen(world):
             draining = views[key.group, key.kind].clusters.draining
-            found.append(key)
+            workloads.append(key)
             edits.append(
                 ObjectEdit(
                     key=key,
@@ -149,10 +151,10 @@ def _drain(directory: Path, chosen: "Callable[[World], list[ObjectKey]]", to: Ed
         return edits
 
     def subject(_: str) -> str:
-        return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in found)}"
+        return f"Drain {', '.join(f'{key.kind.lower()}/{key.name}' for key in workloads)}"
 
     def told(merged: "World", passes: "Passes") -> list[str]:
-        return [line for one in _left(merged, found, passes) for line in _shortcomings(one)]
+        return [line for one in _left(merged, workloads, passes) for line in _shortcomings(one)]
 
     return edit_objects(directory, to, wanted, subject, told)
 

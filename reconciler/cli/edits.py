@@ -158,9 +158,9 @@ def edited_files(
             before[path], after[path] = b"", encode(edit.body).encode()
             continue
         manifest = written_of(world, edit.key) or world.inputs[edit.key]
-        known = text_around(manifest, spelled(edit.key), files)
-        data = after.get(path, known)
-        before[path] = known
+        text = text_around(manifest, spelled(edit.key), files)
+        data = after.get(path, text)
+        before[path] = text
         if data is not None:
             after[path] = _edited_file(world, edit, path, data)
     return before, after
@@ -197,7 +197,7 @@ def edited_bodies(
     """Return the objects that change as they are in the edited files."""
     from reconciler.manifests.text.reader import read
 
-    found = {edit.key: edit.body for edit in edits if isinstance(edit, NewObject)}
+    bodies = {edit.key: edit.body for edit in edits if isinstance(edit, NewObject)}
     changed = [edit for edit in edits if isinstance(edit, ObjectEdit) and edit.changes]
     gone = {edit.key for edit in edits if isinstance(edit, RemovedObject)}
     for edit in changed:
@@ -209,8 +209,8 @@ def edited_bodies(
         )
         documents = read(files[origin.path] or b"", origin.path).documents
         index = origin.index - before
-        found[edit.key] = next(one.body for one in documents if one.index == index)
-    return found
+        bodies[edit.key] = next(one.body for one in documents if one.index == index)
+    return bodies
 
 
 NAMED = 3  # objects that a subject names
@@ -334,8 +334,8 @@ def edit_objects(
     before, after = edited_files(world, files, edits)
     changed = {path: data for path, data in after.items() if data != before[path]}
     edited = _accepted(delivery, to, world, edits, after) if changed else None
-    known = (one for one in edits if isinstance(one, ObjectEdit) and not one.changes)
-    said = [f"{spelled(one.key)} {one.is_already}" for one in known]
+    unchanged = (one for one in edits if isinstance(one, ObjectEdit) and not one.changes)
+    said = [f"{spelled(one.key)} {one.is_already}" for one in unchanged]
     if changed and to.dry_run:
         said.append("nothing is written (--dry-run)")
     elif changed:

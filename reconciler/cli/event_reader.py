@@ -53,12 +53,12 @@ class EventReader:
             after: One whose history is left out, `None` for none.
             limit: How many at most, 0 for all.
         """
-        found: list[Happening] = []
+        happenings: list[Happening] = []
         for happening in self._newest_first(head, after):
-            if limit and len(found) == limit:
-                return found[::-1], True
-            found.append(happening)
-        return found[::-1], False
+            if limit and len(happenings) == limit:
+                return happenings[::-1], True
+            happenings.append(happening)
+        return happenings[::-1], False
 
     def _newest_first(self, head: str, after: str | None) -> "Iterator[Happening]":
         """Yield the events that are asked for."""
@@ -145,11 +145,11 @@ class EventReader:
             [c for c in one if c.path in places or c.path.rpartition("/")[0] in places]
             for one in changes
         ]
-        found = revisions.texts(blob for one in own for blob in needed(one, revisions.layout))
+        texts = revisions.texts(blob for one in own for blob in needed(one, revisions.layout))
         whole = [
             every
             for every, near in zip(changes, own, strict=True)
-            if asks_beside(near, found, revisions.layout)
+            if asks_beside(near, texts, revisions.layout)
         ]
         more = (blob for one in whole for blob in needed(one, revisions.layout))
-        return found | revisions.texts(blob for blob in more if blob not in found)
+        return texts | revisions.texts(blob for blob in more if blob not in texts)

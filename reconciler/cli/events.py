@@ -95,7 +95,7 @@ def run(
     begin = None if since is None else since.begin(SystemClock().now())
     reader = EventReader(revisions, key, types=choice.types, namespace=asked, since=begin)
     with doing(HISTORY):
-        found, older = reader.read(head, after, limit)
+        happenings, older = reader.read(head, after, limit)
     if older:
         click.echo(f"showing the newest {limit} events; --limit 0 shows all", err=True)
     coming = () if watch or since else _coming(fleet, head, key)
@@ -103,16 +103,16 @@ def run(
     lines = watch and output == "json"
     wide = output == "wide"
     if output != "json" or lines:
-        _print(found, lines=lines, wide=wide, headers=True)
+        _print(happenings, lines=lines, wide=wide, headers=True)
     else:
         answer: EventsJson = {
-            "events": [_as_json(item) for item in found],
+            "events": [_as_json(item) for item in happenings],
             "coming": [coming_json(one) for one in coming],
         }
         print_json(answer)
     if output != "json" and coming:
         click.echo("\n".join(("", *coming_lines(coming))))
-    if not found and not watch:
+    if not happenings and not watch:
         if subject is not None:
             _refuse_unknown(subject)
         note_if_empty(directory, revisions.loader.load(head))
@@ -120,7 +120,7 @@ def run(
     if watch and name is not None:
         sys.stdout.flush()
         print_new = partial(_print, lines=lines, wide=wide)
-        _follow(reader, name, head, print_new, poll_seconds=poll_seconds, headers=not found)
+        _follow(reader, name, head, print_new, poll_seconds=poll_seconds, headers=not happenings)
     return 0
 
 
@@ -156,10 +156,10 @@ def _follow(
         while True:
             new = reader.repository.resolve(branch)
             if new != head:
-                found, _ = reader.read(new, head)
+                happenings, _ = reader.read(new, head)
                 head = new
-                print_new(found, headers=headers)
-                headers = headers and not found
+                print_new(happenings, headers=headers)
+                headers = headers and not happenings
                 sys.stdout.flush()
             if not wakeups.wait():
                 return
@@ -168,13 +168,13 @@ def _follow(
 def _print(found: Sequence[Happening], *, lines: bool, wide: bool, headers: bool) -> None:
     """Print events as a table, or one a line for machines."""
     if lines:
-        for item in found:
-            print_json_line(_as_json(item))
+        for happening in found:
+            print_json_line(_as_json(happening))
     elif found:
         now = SystemClock().now()
         more = ["TIME", "SOURCE"] if wide else []
         titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", *more, "MESSAGE", "COMMIT"]
-        rows = [_row(item, now, wide=wide) for item in found]
+        rows = [_row(happening, now, wide=wide) for happening in found]
         print_table(titles, rows, headers=headers, fits=not wide)
 
 

@@ -61,17 +61,17 @@ def _listed(field: SchemaField, *, recursive: bool) -> Iterator[str]:
 
 def _each(field: SchemaField) -> Iterator[str]:
     """Yield each field with what it means."""
-    for one in field.fields:
-        yield from _line(one, "  ")
-        yield from _wrapped(one.description or "<empty>", INDENT)
+    for child in field.fields:
+        yield from _line(child, "  ")
+        yield from _wrapped(child.description or "<empty>", INDENT)
         yield ""
 
 
 def _tree(field: SchemaField, indent: str) -> Iterator[str]:
     """Yield the fields and those below them by name and type."""
-    for one in field.fields:
-        yield from _line(one, indent)
-        yield from _tree(one, f"{indent}  ")
+    for child in field.fields:
+        yield from _line(child, indent)
+        yield from _tree(child, f"{indent}  ")
 
 
 def _line(field: SchemaField, indent: str) -> Iterator[str]:
@@ -180,8 +180,8 @@ def _field(root: "SchemaField", path: list[str]) -> "SchemaField":
             place = ".".join([root.name, *path[:i]])
             names = [one.name for one in field.fields]
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-            known = f"it has {', '.join(names)}" if names else "it has no fields"
-            hint = f"did you mean {near[0]}?" if near else known
+            children = f"it has {', '.join(names)}" if names else "it has no fields"
+            hint = f"did you mean {near[0]}?" if near else children
             raise UsageError(f"there is no field {shown(name)} in {place}; {hint}")
         field = below
     return field

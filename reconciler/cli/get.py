@@ -63,13 +63,13 @@ def run(
     if not query.words:
         return print_kinds(world, query)
     asked = asked_kinds(world.known, present_kinds(world), query.words, across=True)
-    found = matching(world, asked, query)
-    missing = say_what_is_missing(world, found, query)
+    matches = matching(world, asked, query)
+    missing = say_what_is_missing(world, matches, query)
     if watch and name is not None:
         Watch(repository, loader, name, asked, query, watch_events).run(poll_seconds)
         return 0
     wide = branch_files(repository, world) if query.output == "wide" else None
-    print_found(world, found, query, wide)
+    print_found(world, matches, query, wide)
     return 1 if missing else 0
 
 
@@ -84,15 +84,15 @@ def say_what_is_missing(
     world: World, found: Mapping[AskedKind, Sequence[ObjectKey]], query: ObjectSelection
 ) -> bool:
     """Say what is not there; return whether any of it was named."""
-    named = [one for one in found if one.name and not found[one]]
-    for one in named:
-        hint = near(world, named_key(world, one, query.namespace))
+    named = [name for name in found if name.name and not found[name]]
+    for name in named:
+        hint = near(world, named_key(world, name, query.namespace))
         click.echo(
-            f"no {one.word} named {one.name}{where_looked(world, one, query)}{hint}", err=True
+            f"no {name.word} named {name.name}{where_looked(world, name, query)}{hint}", err=True
         )
     if not named and not any(found.values()):
         first, *_ = found
-        what = ", ".join(dict.fromkeys(one.word for one in found))
+        what = ", ".join(dict.fromkeys(name.word for name in found))
         hint = _other_clusters(world, first)
         click.echo(f"no {what}{where_looked(world, first, query)}{hint}", err=True)
     return bool(named)
@@ -141,9 +141,9 @@ def _find_in_part(reader: PartReader, revision: str, query: Query) -> _Found | N
     world = reader.world(revision, heads.part(_names(heads, asked, query)))
     if asked_kinds(world.known, present | present_kinds(world), query.words) != asked:
         return None
-    found = matching(world, asked, query)
-    is_complete = all(found[one] for one in found if one.name) and any(found.values())
-    return _Found(world, found) if is_complete else None
+    matches = matching(world, asked, query)
+    is_complete = all(matches[one] for one in matches if one.name) and any(matches.values())
+    return _Found(world, matches) if is_complete else None
 
 
 def _names(
@@ -152,12 +152,12 @@ def _names(
     """Return the names of all objects that may be asked for, by kind; of no other namespace."""
     selects = None if query.selector is None else selecting(parse_selector(query.selector))
 
-    def may_match(one: "DocumentHead") -> bool:
-        here = query.all_namespaces or one.namespace in ("", query.namespace)
-        return here and (selects is None or one.labels is None or selects(one.labels))
+    def may_match(kind: "DocumentHead") -> bool:
+        here = query.all_namespaces or kind.namespace in ("", query.namespace)
+        return here and (selects is None or kind.labels is None or selects(kind.labels))
 
     names: dict[Kind, frozenset[str]] = {}
-    for one in asked:
-        named = frozenset({one.name}) if one.name else heads.names(one.kind, may_match)
-        names[one.kind] = names.get(one.kind, frozenset()) | named
+    for kind in asked:
+        named = frozenset({kind.name}) if kind.name else heads.names(kind.kind, may_match)
+        names[kind.kind] = names.get(kind.kind, frozenset()) | named
     return names

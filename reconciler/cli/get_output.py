@@ -245,7 +245,7 @@ def print_placements(world: "World", keys: "Sequence[ObjectKey]", query: "Query"
         keys: Policies and placements.
         query: Which columns there are beside.
     """
-    found, suspensions = _clusters_by_policy(world), Suspensions(world)
+    placements, suspensions = _clusters_by_policy(world), Suspensions(world)
     suspended = {key: suspensions.cell(key) for key in keys}
     labels = [label for listed in query.label_columns for label in listed.split(",")]
     titles = [*(["NAMESPACE"] if query.all_namespaces else []), "NAME", "CLUSTERS", "ON"]
@@ -254,7 +254,7 @@ def print_placements(world: "World", keys: "Sequence[ObjectKey]", query: "Query"
     titles += ["LABELS"] if query.show_labels else []
     rows = []
     for key in keys:
-        names = sorted(found.get(key, ()))
+        names = sorted(placements.get(key, ()))
         shown = enumerated(names, len(names) if query.output == "wide" else NAMED)
         cells = [*([key.namespace] if query.all_namespaces else []), typed_name(key)]
         cells += [str(len(names)), shown or NONE]
@@ -271,13 +271,15 @@ def _clusters_by_policy(world: World) -> Mapping[ObjectKey, AbstractSet[str]]:
 
     Those of a policy are the clusters of all that it has claimed.
     """
-    found: dict[ObjectKey, set[str]] = defaultdict(set)
+    clusters: dict[ObjectKey, set[str]] = defaultdict(set)
     for dialect in DIALECTS:
         view = dialect.view()
         for kind in sorted(dialect.placed):
-            for one in world.outputs_of_kind(dialect.parts.get(kind, kind)):
-                owner = view.outputs.policy_of(one.body) or view.outputs.owner_of(one.key, one.body)
-                names = {name for name, _ in view.outputs.clusters_in(one.body)}
+            for manifest in world.outputs_of_kind(dialect.parts.get(kind, kind)):
+                owner = view.outputs.policy_of(manifest.body) or view.outputs.owner_of(
+                    manifest.key, manifest.body
+                )
+                names = {name for name, _ in view.outputs.clusters_in(manifest.body)}
                 if names:
-                    found[one.key if owner is None else owner] |= names
-    return found
+                    clusters[manifest.key if owner is None else owner] |= names
+    return clusters

@@ -36,19 +36,19 @@ def run(directory: Path, asked: AskedObject, *, limit: int, since: Since | None 
     if since is not None:
         events = takewhile(_is_since(subject, since), events)
     with doing(HISTORY):
-        found = list(islice(events, limit or None))
+        listed = list(islice(events, limit or None))
     if asked.output == "json":
         answer: HistoryJson = {
             "object": object_json(subject.key),
-            "decisions": [moved_json(event) for event in found],
+            "decisions": [moved_json(event) for event in listed],
         }
         print_json(answer)
     else:
-        _print(found)
-    if not found:
+        _print(listed)
+    if not listed:
         click.echo(nothing_said(subject, asked.at), err=True)
         return 1
-    if limit and len(found) == limit and next(events, None) is not None:
+    if limit and len(listed) == limit and next(events, None) is not None:
         click.echo(f"showing the newest {limit} decisions; --limit 0 shows all", err=True)
     return 0
 

@@ -169,8 +169,8 @@ def adopting(options: ImportOptions, result: ImportResult, like: str) -> str:
     state = {path: data for path, data in result.files.items() if options.layout.is_output(path)}
     if not state:
         return ""
-    known = state_digest((path, blob_id(data, like=like)) for path, data in state.items())
-    return f"{ADOPTED}: {known}"
+    digest = state_digest((path, blob_id(data, like=like)) for path, data in state.items())
+    return f"{ADOPTED}: {digest}"
 
 
 def print_result(options: ImportOptions, result: ImportResult) -> None:
@@ -229,12 +229,12 @@ def _how_to_commit(options: ImportOptions, result: ImportResult, base: str) -> s
 
 def _base(repository: Repository, options: ImportOptions) -> str:
     """Return the commit that is imported onto, `""` if there is none yet."""
-    found = repository.find(repository.head_branch())
-    if found is None and (options.adopt or options.branch is not None):
+    branch = repository.find(repository.head_branch())
+    if branch is None and (options.adopt or options.branch is not None):
         raise UsageError(
             "the repository has no commits yet; create one first: git commit --allow-empty -m Start"
         )
-    return found or ""
+    return branch or ""
 
 
 ATTEMPTS = 5  # each computes everything again

@@ -92,10 +92,10 @@ def _print_adoption(adoption: "Adoption") -> None:
         click.echo(
             f"{len(adoption.otherwise)} would be placed differently if scheduled from scratch:"
         )
-    for one in adoption.otherwise[:MOST_LISTED]:
-        shift = f"{placed_text(one.live)}, from scratch {placed_text(one.afresh)}"
-        click.echo(f"  {printable(f'{one.subject}: {shift}')}")
-        for name, why in one.why.items():
+    for adopted in adoption.otherwise[:MOST_LISTED]:
+        shift = f"{placed_text(adopted.live)}, from scratch {placed_text(adopted.afresh)}"
+        click.echo(f"  {printable(f'{adopted.subject}: {shift}')}")
+        for name, why in adopted.why.items():
             click.echo(f"    {printable(f'{name}: {why}')}")
     more = len(adoption.otherwise) - MOST_LISTED
     if more > 0:
@@ -245,8 +245,8 @@ def _move_json(move: "Decision") -> AdoptedMoveJson:
 def _name(key: "ObjectKey") -> str:
     """Return an object as a table shows it."""
     scope = f"{key.namespace}/" if key.namespace else ""
-    told = f" of {key.reporter}" if key.reporter else ""
-    return f"{key.kind} {scope}{key.name}{told}"
+    reporter = f" of {key.reporter}" if key.reporter else ""
+    return f"{key.kind} {scope}{key.name}{reporter}"
 
 
 DEPLOYMENTS = "deployments.apps"
@@ -336,13 +336,17 @@ def _print_moved(moved: "Sequence[MovedOnHub]") -> None:
         return
     verb = "differs" if len(moved) == 1 else "differ"
     click.echo(f"{len(moved)} {verb} on the hub:")
-    for one in moved[:MOST_LISTED]:
-        scope = f"{one.key.namespace}/" if one.key.namespace else ""
+    for moved_object in moved[:MOST_LISTED]:
+        scope = f"{moved_object.key.namespace}/" if moved_object.key.namespace else ""
         places = ", ".join(
             f"{who} {placed_text(where)}"
-            for who, where in (("hub", one.live), ("here", one.ours), ("next pass", one.would))
+            for who, where in (
+                ("hub", moved_object.live),
+                ("here", moved_object.ours),
+                ("next pass", moved_object.would),
+            )
         )
-        click.echo(f"  {printable(f'{scope}{one.key.name}: {places}')}")
+        click.echo(f"  {printable(f'{scope}{moved_object.key.name}: {places}')}")
     if len(moved) > MOST_LISTED:
         click.echo(f"  and {len(moved) - MOST_LISTED} more; -o json lists all")
 

@@ -110,8 +110,10 @@ class ImportOptions:
 
     @property
     def _words(self) -> frozenset[str]:
-        found = (word.strip().lower() for words in self.workloads for word in words.split(","))
-        return frozenset(found) - {""}
+        words_given = (
+            word.strip().lower() for words in self.workloads for word in words.split(",")
+        )
+        return frozenset(words_given) - {""}
 
 
 IMPORT_OPTIONS: tuple[Option, ...] = (
@@ -240,10 +242,10 @@ def _contents(names: Iterable[str], start: Path) -> Iterator[tuple[str, bytes]]:
         if name == STDIN:
             yield "<stdin>", sys.stdin.buffer.read()
         elif place.is_dir():
-            found = sorted(p for p in place.rglob("*") if p.suffix in SUFFIXES and p.is_file())
-            if not found:
+            paths = sorted(p for p in place.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            if not paths:
                 raise UsageError(f'"{place}" has no {", ".join(SUFFIXES)} in it')
-            for path in found:
+            for path in paths:
                 yield str(path), path.read_bytes()
         elif place.is_file():
             yield name, place.read_bytes()
@@ -325,8 +327,8 @@ def propagated_resources(kubectl: "Kubectl", world: "World", export: Export) -> 
     from reconciler.imports.plan import propagated_in
     from reconciler.manifests.paths import folder_of
 
-    found = propagated_in({one.key: one.body for one in export.live})
-    kinds = {*found.kinds, *(key[:2] for key in found.objects)}
+    resources = propagated_in({one.key: one.body for one in export.live})
+    kinds = {*resources.kinds, *(key[:2] for key in resources.objects)}
     kinds = {kind for kind in kinds if kind[0] not in world.known.groups} - {SECRET}
     if not kinds:
         return []

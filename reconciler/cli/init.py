@@ -72,13 +72,13 @@ def run(
         asked = _questions(usual)
     choice = _choice(asked, usual, folders=not manifests)
     files = fleet_files(example_files(), choice)
-    left = taken(place, files)
-    written = {path: data for path, data in files.items() if path not in left}
+    in_the_way = taken(place, files)
+    written = {path: data for path, data in files.items() if path not in in_the_way}
     try:
         write_new_files(place, written)
     except NotADirectoryError:
         raise UsageError(f'"{place}" is below a file; give another folder') from None
-    _tell(place, choice, written, left)
+    _tell(place, choice, written, in_the_way)
     return 0
 
 
@@ -329,13 +329,13 @@ def readmes(
     fleet = written if choice.is_tutorial else _short(rows, choice)
     if not choice.is_tutorial or set(choice.forges) != set(FORGES):
         fleet = OF_CI.sub("", fleet) + _ci(example, choice)
-    found = {README: fleet.encode()}
+    pages = {README: fleet.encode()}
     for row in rows:
         if row.folder != OUTPUT_ROOT and not any(
             path.startswith(f"{row.folder}/") for path in files
         ):
-            found[f"{row.folder}/{README}"] = f"Written by {row.who}: {row.what}.\n".encode()
-    return found
+            pages[f"{row.folder}/{README}"] = f"Written by {row.who}: {row.what}.\n".encode()
+    return pages
 
 
 def _rows(example: Mapping[str, bytes], written: str, choice: FleetChoice) -> Iterator[FolderRow]:
@@ -376,7 +376,7 @@ def _short(rows: list[FolderRow], choice: FleetChoice) -> str:
 
 def _ci(example: Mapping[str, bytes], choice: FleetChoice) -> str:
     """Return what is said of the pipelines, `""` without any."""
-    told = [
+    lines = [
         f"\n`{path}` checks what people write, and says in one comment on {FORGES[forge]}\n"
         "what merging it would move. `RECONCILER` in it wants the address of the wheel that it\n"
         "installs.\n"
@@ -384,4 +384,4 @@ def _ci(example: Mapping[str, bytes], choice: FleetChoice) -> str:
         for path in sorted(example)
         if path.startswith(f".{forge}")
     ]
-    return "".join(["\n## In CI\n", *told]) if told else ""
+    return "".join(["\n## In CI\n", *lines]) if lines else ""

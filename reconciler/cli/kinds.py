@@ -83,12 +83,12 @@ def read_kinds() -> tuple[NamedKind, ...]:
     from reconciler.shell.resources import load_schemas
 
     schemas = load_schemas()
-    found = []
+    kinds = []
     for one in API_KINDS:
         versions = schemas.versions_of(*one.id)
         if one.read and versions:
-            found.append(_known(one, versions, WRITERS[one.writer]))
-    return _sorted(found)
+            kinds.append(_known(one, versions, WRITERS[one.writer]))
+    return _sorted(kinds)
 
 
 def present_kinds(world: "World") -> tuple[NamedKind, ...]:
@@ -145,10 +145,10 @@ def preferred(versions: Iterable[str]) -> str:
 
 
 def _maturity(api_version: str) -> tuple[int, int, int, str]:
-    found = _VERSION.fullmatch(api_version.rpartition("/")[2])
-    if found is None:
+    version = _VERSION.fullmatch(api_version.rpartition("/")[2])
+    if version is None:
         return (0, 0, 0, api_version)
-    major, stage, minor = found.groups()
+    major, stage, minor = version.groups()
     return ({None: 3, "beta": 2, "alpha": 1}[stage], int(major), int(minor or 0), api_version)
 
 
@@ -283,8 +283,8 @@ def unknown_kind(word: str, present: "set[Kind]") -> UsageError:
 
     names = sorted({kind.lower() for _, kind in present})
     near = get_close_matches(word.lower(), names, n=3)
-    known = ", ".join(near or names) or "nothing at all"
-    said = f"did you mean {known}?" if near else f"the repository has {known}"
+    expected = ", ".join(near or names) or "nothing at all"
+    said = f"did you mean {expected}?" if near else f"the repository has {expected}"
     return UsageError(f"there is no kind {shown(word)} here; {said}")
 
 

@@ -73,8 +73,8 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
     namespace = demand.namespace or DEFAULT_NAMESPACE
     spec: dict[str, object] = {}
     if demand.targets:
-        found = [target_of(world, word, namespace) for word in demand.targets]
-        spec["workloads"] = [item for i, item in enumerate(found) if item not in found[:i]]
+        targets = [target_of(world, word, namespace) for word in demand.targets]
+        spec["workloads"] = [item for i, item in enumerate(targets) if item not in targets[:i]]
     selector = _selector(world, demand)
     if selector:
         spec["selector"] = selector
@@ -154,13 +154,13 @@ def _policy(world: "World", word: str) -> dict[str, str]:
     reference = {"namespace": namespace, "name": name} if namespace else {"name": name}
     if policy_key(reference) in world.inputs:
         return reference
-    known = {
+    fields = {
         f"{key.namespace}/{key.name}" if key.namespace else key.name
         for key in world.inputs
         if (key.group, key.kind) in POLICY_KINDS
     }
-    near = [item for item in sorted(known) if item.rpartition("/")[2] == name]
-    near = near or difflib.get_close_matches(word, sorted(known), n=3) or sorted(known)[:3]
+    near = [item for item in sorted(fields) if item.rpartition("/")[2] == name]
+    near = near or difflib.get_close_matches(word, sorted(fields), n=3) or sorted(fields)[:3]
     said = f"; near it: {', '.join(near)}" if near else "; there is none at all"
     raise UsageError(
         f"there is no policy {shown(word)}, NAMESPACE/NAME of a policy or NAME of a cluster policy"

@@ -220,15 +220,15 @@ class Reporter:
 
 def clusters_named(world: World, name: str) -> Mapping[Kind, Body]:
     """Return as what a cluster is declared, by kind, with the status that it reported last."""
-    found: dict[Kind, Body] = {}
+    bodies: dict[Kind, Body] = {}
     for dialect in DIALECTS:
         key = ObjectKey(*dialect.cluster, "", name)
         declared = world.inputs.get(key)
         report = world.feedback.get(key._replace(reporter=name))
         if declared is not None:
             said = {} if report is None else {"status": at(report.body, "status")}
-            found[dialect.cluster] = {**declared.body, **said}
-    return found
+            bodies[dialect.cluster] = {**declared.body, **said}
+    return bodies
 
 
 def declared_clusters(world: World) -> frozenset[str]:
@@ -385,13 +385,13 @@ class ProfileOptions:
             return {}
         if tokens is None or not self.access_host:
             raise UsageError("--access-provider requires --access-tokens and --access-host")
-        declared, found = declared_clusters(world), dict[str, KubeAccess]()
+        declared, opened = declared_clusters(world), dict[str, KubeAccess]()
         for profile in world.of_kind(*CLUSTER_PROFILE):
             name = member_id(profile) or profile.key.name
             way = access_to(profile, provider)
-            if way is not None and name in declared and name not in found:
-                found[name] = profile_access(way, tokens / name, self.access_host)
-        return found
+            if way is not None and name in declared and name not in opened:
+                opened[name] = profile_access(way, tokens / name, self.access_host)
+        return opened
 
 
 HEARTBEAT_TOKEN = "RECONCILER_HEARTBEAT_TOKEN"  # noqa: S105  # the name of a variable
@@ -520,15 +520,15 @@ def accesses(
     Raises:
         UsageError: One cannot be reached as it is written.
     """
-    found: dict[str, KubeAccess] = {}
+    opened: dict[str, KubeAccess] = {}
     for word in contexts:
         name, _, context = word.partition("=")
-        if name in found:
+        if name in opened:
             raise UsageError(f"--context names cluster {name} twice")
-        found[name] = context_access(kubeconfigs, context or name)
+        opened[name] = context_access(kubeconfigs, context or name)
     if own is not None:
-        found[own] = own_access(*service)
-    return found
+        opened[own] = own_access(*service)
+    return opened
 
 
 def run(

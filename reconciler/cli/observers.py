@@ -184,8 +184,8 @@ def _listen(
 
     address = parse_address(listen)
     first = metrics[roots[0].name]
-    known = secrets.webhook
-    hook = Webhook(known.lines, wake, first.hook_answered) if known() else None
+    secret = secrets.webhook
+    hook = Webhook(secret.lines, wake, first.hook_answered) if secret() else None
     counted = MetricsOfRoots(metrics) if roots[0].name else first
     app = new_app(health, counted, hook, secrets=secrets.texts, page=page)
     listener = Listener(address, app, proxies=secrets.page.proxies)

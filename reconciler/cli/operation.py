@@ -70,8 +70,8 @@ def read_secret(
 
 def read_secrets_of_hooks(option: str, file: Path | None, variable: str) -> str:
     """Return the secrets of webhooks, one a line: two may hold at once, while one is renewed."""
-    found = read_secret(option, file, variable)
-    lines = [line for line in found.splitlines() if line.strip()]
+    secret = read_secret(option, file, variable)
+    lines = [line for line in secret.splitlines() if line.strip()]
     if len(lines) > MOST_AT_ONCE:
         raise UsageError(f"{option} must hold at most {MOST_AT_ONCE} secrets, each on its own line")
     if any(len(line.strip()) < SHORTEST_SECRET for line in lines):
@@ -130,18 +130,18 @@ class AddressRange(click.ParamType[Network]):
         if not isinstance(value, str):
             return value
         try:
-            found = ipaddress.ip_network(value, strict=False)
+            parsed = ipaddress.ip_network(value, strict=False)
         except ValueError:
             self.fail(
                 f'"{value}" must be an address or a range of them, such as 10.0.0.7 or 10.1.0.0/24',
                 param,
                 ctx,
             )
-        if found.prefixlen == 0:
+        if parsed.prefixlen == 0:
             self.fail(f'"{value}" covers every address; give those of the proxy', param, ctx)
-        if ipaddress.ip_address(value.partition("/")[0]) != found.network_address:
-            self.fail(f'"{value}" is not the start of a range; use {found}', param, ctx)
-        return found
+        if ipaddress.ip_address(value.partition("/")[0]) != parsed.network_address:
+            self.fail(f'"{value}" is not the start of a range; use {parsed}', param, ctx)
+        return parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +365,9 @@ class RootShareType(click.ParamType[RootShare]):
         """Return the part that is meant."""
         if isinstance(value, RootShare):
             return value
-        if (found := SHARE.fullmatch(value)) is None or not 1 <= int(found[1]) <= int(found[2]):
+        if (parsed := SHARE.fullmatch(value)) is None or not 1 <= int(parsed[1]) <= int(parsed[2]):
             self.fail(f'"{value}" must be a part of the roots such as 2/5', param, ctx)
-        return RootShare(int(found[1]), int(found[2]))
+        return RootShare(int(parsed[1]), int(parsed[2]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -659,22 +659,22 @@ class ForbiddenType(click.ParamType[tuple[Forbidden, ...]]):
             return value
         from reconciler.model.text import shown
 
-        found = []
+        words = []
         for part in value.replace(" ", "").split(","):
             match = _MOVES.fullmatch(part)
             if match is None and part not in NAMED_CONDITIONS:
                 *names, last = ("moves>N", *NAMED_CONDITIONS)
                 self.fail(f"{shown(part)} must be {', '.join(names)} or {last}", param, ctx)
-            found.append(Forbidden(part, None if match is None else int(match[1])))
-        return tuple(found)
+            words.append(Forbidden(part, None if match is None else int(match[1])))
+        return tuple(words)
 
 
 def report_forbidden(preview: "Preview", conditions: Sequence[Forbidden]) -> bool:
     """Say on standard error which conditions a preview meets; return whether it meets any."""
-    met = [(one, one.found_in(preview)) for one in dict.fromkeys(conditions)]
-    for one, count in met:
+    met = [(option, option.found_in(preview)) for option in dict.fromkeys(conditions)]
+    for option, count in met:
         if count:
-            click.echo(f"reconciler: --fail-on {one.text}: the plan has {count}", err=True)
+            click.echo(f"reconciler: --fail-on {option.text}: the plan has {count}", err=True)
     return any(count for _, count in met)
 
 

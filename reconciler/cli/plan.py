@@ -162,19 +162,19 @@ def _plan(
         note_if_empty(fleet.directory, sides.base, sides.merged)
         at = moment_of(sides, question.now)
         with doing(PASSES):
-            found = look_ahead(
+            preview = look_ahead(
                 sides.base, sides.merged, at, settled=sides.settled, roots=sides.roots
             )
             changed = manifest_changes(sides.base, sides.merged, at) if question.manifests else None
-            found = _with_refusals(found, sides, question.kubernetes)
+            preview = _with_refusals(preview, sides, question.kubernetes)
         if question.chooses:
-            found = narrowed(found, _chosen(sides, question), question.chooses)
+            preview = narrowed(preview, _chosen(sides, question), question.chooses)
     root = fleet.repository.prefix
     heading = Heading("plan", _of(sides), root)
     facts: PlanFactsJson = {
         "root": root,
-        "shown": found.shown,
-        "hidden": found.hidden,
+        "shown": preview.shown,
+        "hidden": preview.hidden,
         "base": {"name": sides.base_name, "commit": sides.base_revision},
         "head": {
             "name": sides.head_name,
@@ -183,13 +183,13 @@ def _plan(
         },
     }
     if listed and output == "json":
-        return found, facts_json(found, heading, facts)
-    print_preview(found, heading, output, facts)
+        return preview, facts_json(preview, heading, facts)
+    print_preview(preview, heading, output, facts)
     if listed:
         click.echo()
     if changed is not None:
         print_manifest_changes(changed)
-    return found, facts
+    return preview, facts
 
 
 def _chosen(sides: Sides, question: PlanQuestion) -> Callable[[ObjectKey], bool]:
@@ -226,14 +226,16 @@ def _with_refusals(found: Preview, sides: Sides, version: str) -> Preview:
     from reconciler.audit.workloads import check_workloads  # a plan without changes needs none
 
     def refused(inputs: Mapping[ObjectKey, Manifest]) -> Iterator[Warned]:
-        judged = {key: one for key, one in inputs.items() if key in changed or key[:2] == CRD}
+        judged = {
+            key: refusal for key, refusal in inputs.items() if key in changed or key[:2] == CRD
+        }
         subjects = set(map(str, changed))
-        for one in check_workloads(judged, {}, kinds):
-            if one.fault.subject in subjects:
-                yield Warned("refused-by-clusters", one.fault.path, _refusal(one))
+        for refusal in check_workloads(judged, {}, kinds):
+            if refusal.fault.subject in subjects:
+                yield Warned("refused-by-clusters", refusal.fault.path, _refusal(refusal))
 
-    known = set(refused(base))
-    warned = (one for one in refused(merged) if one not in known)
+    refused_before = set(refused(base))
+    warned = (refusal for refusal in refused(merged) if refusal not in refused_before)
     return replace(found, warnings=(*found.warnings, *warned))
 
 

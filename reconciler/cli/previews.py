@@ -95,9 +95,9 @@ def _text(preview: Preview, heading: Heading) -> str:
     if preview.delivered:
         lines += ["", click.style(f"{DELIVERED}:", bold=True)]
         lines += [f"  {printable(delivered_text(one))}" for one in preview.delivered]
-    for told, found in later_blocks(preview):
+    for told, block in later_blocks(preview):
         lines += ["", click.style(f"{told}:", bold=True)]
-        lines += [f"  {printable(later_text(coming))}" for coming in found]
+        lines += [f"  {printable(later_text(coming))}" for coming in block]
     return "\n".join((*lines, "", footer(preview), ""))
 
 
@@ -325,9 +325,11 @@ def check_accepted(before: "World", after: "World") -> None:
     for key, manifest in after.inputs.items():
         if before.inputs.get(key) is manifest:
             continue
-        found = _inspected(spelled(key), encode(manifest.body).encode())
-        faults = [item.fault for item in found.broken]
-        faults += [one for document in found.documents for one in document.refused_under(allowed)]
+        inspection = _inspected(spelled(key), encode(manifest.body).encode())
+        faults = [item.fault for item in inspection.broken]
+        faults += [
+            one for document in inspection.documents for one in document.refused_under(allowed)
+        ]
         # The text was made here, so the position in it would mean nothing to the reader.
         _refuse_faults([replace(fault, line=0) for fault in faults])
 

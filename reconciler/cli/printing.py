@@ -191,10 +191,10 @@ def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey
     asked = [key for key in keys if may_come(key[:2])]
     decided = {key: key if key[:2] in KINDS.removable else decision_on(key) for key in asked}
     if any(key[:2] in CLUSTERS for key in asked):
-        found = coming_in(world)
+        coming = coming_in(world)
     else:
-        found = coming_for(world, {decided[key] or key for key in asked})
-    return {key: _cell(found, key, decided[key]) for key in asked}
+        coming = coming_for(world, {decided[key] or key for key in asked})
+    return {key: _cell(coming, key, decided[key]) for key in asked}
 
 
 def _cell(found: "Sequence[Coming]", key: "ObjectKey", decided: "ObjectKey | None") -> str:
@@ -205,8 +205,8 @@ def _cell(found: "Sequence[Coming]", key: "ObjectKey", decided: "ObjectKey | Non
     from reconciler.model.moments import format_moment
 
     if (key.group, key.kind) in CLUSTERS:
-        told = of_cluster(found, key)
-        return NONE if told is None else f"{format_moment(told[0])} {told[1]}"
+        text = of_cluster(found, key)
+        return NONE if text is None else f"{format_moment(text[0])} {text[1]}"
     return coming_cell(one for one in found if one.key in (key, decided))
 
 
@@ -230,8 +230,8 @@ def suspended_lines(world: "World", keys: "Iterable[ObjectKey]", now: datetime) 
     from reconciler.audit.fleet.suspensions import Suspensions
 
     suspensions = Suspensions(world)
-    found = dict.fromkeys(one for key in keys for one in suspensions.of(key))
-    told = suspender_sentences(world, [*found], now)
+    suspenders = dict.fromkeys(one for key in keys for one in suspensions.of(key))
+    told = suspender_sentences(world, [*suspenders], now)
     return ["Suspended:", *(f"  {line}" for line in told)] if told else []
 
 

@@ -140,11 +140,11 @@ class _Teller:
 
     def _tell(self) -> None:
         """Show what is being done if it is time, and wait until it is to be shown again."""
-        left = self._shown_at - time.monotonic()
-        if left <= 0:
+        wait = self._shown_at - time.monotonic()
+        if wait <= 0:
             self._show()
         if self._timer is None:
-            self._timer = threading.Timer(left if left > 0 else EVERY_SECONDS, self._go_on)
+            self._timer = threading.Timer(wait if wait > 0 else EVERY_SECONDS, self._go_on)
             self._timer.daemon = True
             self._timer.start()
 
@@ -158,7 +158,7 @@ class _Teller:
     def _show(self) -> None:
         """Write the line anew, as much of it as the terminal is wide."""
         seconds = int(time.monotonic() - self._works[0].began_at)
-        told = f"{seconds // 60}:{seconds % 60:02}  {', '.join(map(str, self._works))}"
+        line = f"{seconds // 60}:{seconds % 60:02}  {', '.join(map(str, self._works))}"
         width = shutil.get_terminal_size().columns
-        click.echo(f"{ERASED}{told[: width - 1]}", nl=False, err=True)
+        click.echo(f"{ERASED}{line[: width - 1]}", nl=False, err=True)
         self._shown = True

@@ -115,13 +115,13 @@ def published_places(world: World) -> Mapping[Kind, str]:
         CLUSTER_PROFILE: decode_inventory(settings),
         PLACEMENT_DECISION: decode_publishing(settings, ()),
     }
-    found = {kind: one.namespace for kind, one in published.items() if one is not None}
-    if not found:
+    places = {kind: one.namespace for kind, one in published.items() if one is not None}
+    if not places:
         raise UsageError(
             "nothing is published here; set `inventory.publish` or `decisions.publish` below "
             f"`spec` in {CONFIGURATION_PATH}"
         )
-    return found
+    return places
 
 
 def changes_on(world: World, live: Mapping[Kind, Sequence[Body]]) -> HubChanges:

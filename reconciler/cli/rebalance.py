@@ -62,8 +62,8 @@ def plan_rebalance(world: World, key: ObjectKey, body: Body) -> tuple[Preview, l
     now: datetime = clock if last is None else max(clock, add(last.at))
     path = output_path(world.output_root, key)
     with doing(PASSES):
-        found = look_ahead(world, changed, now)
-        return found, _unmatched(reconcile(changed, now).changes, path)
+        preview = look_ahead(world, changed, now)
+        return preview, _unmatched(reconcile(changed, now).changes, path)
 
 
 def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
@@ -74,14 +74,14 @@ def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
     observed = decode_record(read(written[0].encode(), path).documents[0].body).workloads
     if not observed:
         return ["warning: it selects nothing that is placed"]
-    told = []
-    for one in observed:
-        name = f"{one.reference.kind} {one.reference.name}"
-        if one.reason == NOT_FOUND:
-            told.append(printable(f"warning: {name} is placed by nothing"))
-        elif one.waits_for:
-            told.append(printable(f"warning: {name} has to wait: {one.waits_for}"))
-    return told
+    lines = []
+    for observed_object in observed:
+        name = f"{observed_object.reference.kind} {observed_object.reference.name}"
+        if observed_object.reason == NOT_FOUND:
+            lines.append(printable(f"warning: {name} is placed by nothing"))
+        elif observed_object.waits_for:
+            lines.append(printable(f"warning: {name} has to wait: {observed_object.waits_for}"))
+    return lines
 
 
 def _subject(demand: RebalanceWords) -> str:

@@ -135,12 +135,12 @@ def _print_kept(edits: Sequence[KeptEdit]) -> None:
 
 def _print_beside(report: PassReport) -> None:
     """Print what became of other branches."""
-    for one in report.beside:
-        if one.commit is not None:
-            files = f"{one.files} file{'s' if one.files != 1 else ''}"
-            click.echo(f"{files} delivered in {short_id(one.commit)} on {printable(one.branch)}")
-        for fault in one.faults:
-            click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
+    for edit in report.beside:
+        if edit.commit is not None:
+            files = f"{edit.files} file{'s' if edit.files != 1 else ''}"
+            click.echo(f"{files} delivered in {short_id(edit.commit)} on {printable(edit.branch)}")
+        for fault in edit.faults:
+            click.echo(f"{printable(edit.branch)}: {printable(fault.message)}", err=True)
             click.echo(f"  expected: {printable(fault.expected)}", err=True)
 
 

@@ -27,21 +27,29 @@ def run(directory: Path, asked: AskedObject, *, cluster: str | None, carriers: b
     if key not in world.inputs and key not in world.outputs:
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
     with doing("Rendering"):
-        found = [*rendered_in(world, key)] or [*rendered_in(world, decided_key(world, key))]
-    works = [one for each in found for one in each.rendered.works if cluster in (None, one.cluster)]
+        rendered = [*rendered_in(world, key)] or [*rendered_in(world, decided_key(world, key))]
+    works = [
+        failure
+        for each in rendered
+        for failure in each.rendered.works
+        if cluster in (None, failure.cluster)
+    ]
     failed = [
-        one for each in found for one in each.rendered.failed if cluster in (None, one.cluster)
+        failure
+        for each in rendered
+        for failure in each.rendered.failed
+        if cluster in (None, failure.cluster)
     ]
     if cluster is not None and not works and not failed:
         raise UsageError(f"{spelled(key)} is not on {printable(cluster)}")
     if asked.output == "json":
-        items = [body for one in works for body in _bodies(one, carriers=carriers)]
+        items = [body for failure in works for body in _bodies(failure, carriers=carriers)]
         listed = {"apiVersion": "v1", "kind": "List", "items": items}
         click.echo(json.dumps(listed, indent=2, ensure_ascii=False, default=dict))
     else:
         click.echo("---\n".join(_documents(works, carriers=carriers)), nl=False)
-    for one in failed:
-        click.echo(printable(f"{one.cluster}: {one.message}"), err=True)
+    for failure in failed:
+        click.echo(printable(f"{failure.cluster}: {failure.message}"), err=True)
     if not works and not failed:
         click.echo(f"{spelled(key)} runs on no cluster, so there is nothing to render", err=True)
     return 1 if failed or not works else 0

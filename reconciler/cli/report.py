@@ -65,11 +65,11 @@ def _picture(views: PageViews, plan: tuple[Preview, Heading] | None) -> str:
 
 
 def _page(views: PageViews, rev: str, plan: tuple[Preview, Heading] | None) -> str:
-    told = list(views.placements)[:MOST_OBJECTS]
+    listed = list(views.placements)[:MOST_OBJECTS]
     shown = ("plan", *VIEWS) if plan is not None else VIEWS
-    views.links = ReportLinks(shown, frozenset(told))
+    views.links = ReportLinks(shown, frozenset(listed))
     parts = [] if plan is None else [PagePart("plan", "plan.html", plan_view(*plan))]
-    parts += _parts(views, told)
+    parts += _parts(views, listed)
     names = {name: name.capitalize() for name in shown}
     frame = Frame(
         title="Fleet report",

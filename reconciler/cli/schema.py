@@ -53,14 +53,14 @@ def _file_of(word: str, documents: Mapping[str, Json]) -> str:
     versions: dict[tuple[str, str], list[str]] = {}
     for version, kind in files:
         versions.setdefault((group_of(version), kind), []).append(version)
-    found = resolve_kind(word, KINDS.short, versions)
-    if not found:
-        known = ", ".join(sorted({kind.lower() for _, kind in versions}))
-        raise UsageError(f"there is no schema for {shown(word)}; known are {known}")
-    if len(found) > 1:
-        choices = " or ".join(f"{kind.lower()}.{group}" for group, kind in found)
+    resolved = resolve_kind(word, KINDS.short, versions)
+    if not resolved:
+        kinds = ", ".join(sorted({kind.lower() for _, kind in versions}))
+        raise UsageError(f"there is no schema for {shown(word)}; known are {kinds}")
+    if len(resolved) > 1:
+        choices = " or ".join(f"{kind.lower()}.{group}" for group, kind in resolved)
         raise UsageError(f"{shown(word)} is ambiguous; name {choices}")
-    return files[preferred(versions[found[0]]), found[0][1]]
+    return files[preferred(versions[resolved[0]]), resolved[0][1]]
 
 
 def _write(folder: Path, files: Mapping[str, Json]) -> None:

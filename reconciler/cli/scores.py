@@ -109,8 +109,8 @@ def _check_columns(
         raise UsageError("--as-it-is does not scale; omit --lower-is-better")
     for name in lower_is_better:
         if name not in (columns or {}):
-            known = ", ".join(columns or {})
-            raise UsageError(f"the table has no column {shown(name)}; it has {known}")
+            names = ", ".join(columns or {})
+            raise UsageError(f"the table has no column {shown(name)}; it has {names}")
 
 
 def _until(valid_for: str) -> str:
@@ -135,8 +135,8 @@ def _scored(world: "World") -> "tuple[tuple[Kind, ...], Scoring]":
     from reconciler.model.settings import settings_in
 
     views = cluster_views()
-    found = ((kind, view.clusters.scoring) for kind, view in views.items())
-    own, scoring = next((kind, scoring) for kind, scoring in found if scoring is not None)
+    scored = ((kind, view.clusters.scoring) for kind, view in views.items())
+    own, scoring = next((kind, scoring) for kind, scoring in scored if scoring is not None)
     return CLUSTERS if settings_in(world).extends_scores else (own,), scoring
 
 
@@ -150,14 +150,14 @@ def _free_scores(world: "World", kinds: "Sequence[Kind]", resources: Sequence[st
     from reconciler.audit.fleet.usage import free_shares, usage_of
 
     usages = [one for one in usage_of(world) if one.key[:2] in kinds]
-    found: dict[str, dict[str, int]] = {}
+    scores: dict[str, dict[str, int]] = {}
     for resource in resources:
         for key, share in free_shares(usages, resource).items():
-            known = found.setdefault(key.name, {})
-            known[resource] = min(share, known.get(resource, share))
-    if not found:
+            of_cluster = scores.setdefault(key.name, {})
+            of_cluster[resource] = min(share, of_cluster.get(resource, share))
+    if not scores:
         raise UsageError(f"no {_named(kinds)} tells how much {' or '.join(resources)} it has")
-    return found
+    return scores
 
 
 def _table_scores(
@@ -263,13 +263,13 @@ def _row_cells(at: str, head: list[str], row: list[str]) -> Iterator[tuple[str, 
 
 def _yaml_cells(path: str, data: bytes) -> Iterator[tuple[str, str, str, str]]:
     """Yield the same for `CLUSTER: {COLUMN: NUMBER}`."""
-    found = read(data, path)
-    if found.faults:
-        fault = found.faults[0].fault
+    documents = read(data, path)
+    if documents.faults:
+        fault = documents.faults[0].fault
         raise UsageError(f"{path}:{fault.line}: {fault.message}")
-    if len(found.documents) != 1:
+    if len(documents.documents) != 1:
         raise UsageError(f"{path} must be one mapping of clusters to their numbers")
-    (document,) = found.documents
+    (document,) = documents.documents
     for cluster, numbers in document.body.items():
         if not isinstance(numbers, Mapping):
             raise UsageError(

@@ -179,21 +179,21 @@ def matching(
     selects = None if selector is None else selecting(parse_selector(selector))
     fields = selection.field_selector
     terms = () if fields is None else parse_field_selector(fields)
-    found: dict[AskedKind, list[ObjectKey]] = {one: [] for one in asked}
+    matches: dict[AskedKind, list[ObjectKey]] = {kind: [] for kind in asked}
     wanted: dict[object, list[AskedKind]] = {}
-    for one in asked:
-        wanted.setdefault(one.kind, []).append(one)
+    for kind in asked:
+        wanted.setdefault(kind.kind, []).append(kind)
     for key in sorted(present_in(world)):
         if not selection.all_namespaces and key.namespace not in ("", selection.namespace):
             continue
-        for one in wanted.get((key.group, key.kind), ()):
+        for kind in wanted.get((key.group, key.kind), ()):
             if (
-                one.name in ("", key.name)
+                kind.name in ("", key.name)
                 and all(term.holds(key) for term in terms)
                 and (selects is None or selects(_labels_to_select_by(world, key)))
             ):
-                found[one].append(key)
-    return found
+                matches[kind].append(key)
+    return matches
 
 
 def _labels_to_select_by(world: "World", key: "ObjectKey") -> "Mapping[str, str]":

@@ -117,7 +117,7 @@ def read_settings(ctx: click.Context, file: Path) -> dict[str, Any]:
     try:
         with file.open(encoding="utf-8") as stream:
             text = stream.read(MOST_BYTES)
-        found = YAML().load(text)
+        document = YAML().load(text)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageError(f"{where} cannot be read: {reason}") from None
@@ -125,17 +125,17 @@ def read_settings(ctx: click.Context, file: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         raise UsageError(f"{where}{line} must be YAML, each option once") from None
-    if found is None:
+    if document is None:
         return {}
-    if not isinstance(found, CommentedMap):
+    if not isinstance(document, CommentedMap):
         raise UsageError(f"{where} must be a mapping of options, such as poll-seconds: 60")
-    known = {name.removeprefix("--"): one for one in ctx.command.params for name in one.opts}
+    parameters = {name.removeprefix("--"): one for one in ctx.command.params for name in one.opts}
     values = {}
-    for name, value in found.items():
-        place = f"{where}:{found.lc.key(name)[0] + 1}"
-        option = known.get(name) if name != OPTION else None
+    for name, value in document.items():
+        place = f"{where}:{document.lc.key(name)[0] + 1}"
+        option = parameters.get(name) if name != OPTION else None
         if option is None or option.name is None:
-            options = ", ".join(sorted(known.keys() - {OPTION}))
+            options = ", ".join(sorted(parameters.keys() - {OPTION}))
             raise UsageError(f"{place}: `{name}` must be one of {options}")
         values[option.name] = _value(ctx, option, value, f"{place}: `{name}`")
     return values

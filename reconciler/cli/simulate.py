@@ -78,13 +78,13 @@ def run(
         return _fail_each(changed, world.revision, edits, happens, decided, output, workers)
     with doing(PASSES):
         baseline = reconcile(world, happens) if waits else None
-        found = look_ahead(world, changed, decided, baseline=baseline)
+        preview = look_ahead(world, changed, decided, baseline=baseline)
     elapsed = f"{later} seconds later" if later or waits else ""
-    told = ", ".join(filter(None, ("; ".join(said), elapsed)))
-    heading = Heading("simulation", f"{place}: {told}")
+    conditions = ", ".join(filter(None, ("; ".join(said), elapsed)))
+    heading = Heading("simulation", f"{place}: {conditions}")
     facts: SimulatedJson = {"commit": world.revision, "edits": said, "afterSeconds": later}
-    print_preview(found, heading, output, facts)
-    return EXIT_CHANGES if detailed_exitcode and found.changes else 0
+    print_preview(preview, heading, output, facts)
+    return EXIT_CHANGES if detailed_exitcode and preview.changes else 0
 
 
 class ImpactJson(TypedDict):
@@ -121,18 +121,18 @@ def _fail_each(
     clusters = clusters_of(world)
     with asked.open(len(clusters), ENOUGH) as workers:
         impacts = assess_all(world, clusters, failed_at=failed_at, now=now, workers=workers)
-        found = ranked(tracked(impacts, len(clusters), what="Failing clusters"))
+        impacts_in_order = ranked(tracked(impacts, len(clusters), what="Failing clusters"))
     if output == "json":
         answer: SimulateFailEachJson = {
             "of": "; ".join(said),
             "commit": revision,
             "failedAt": format_moment(failed_at),
             "at": format_moment(now),
-            "clusters": [_impact_json(impact) for impact in found],
+            "clusters": [_impact_json(impact) for impact in impacts_in_order],
         }
         print_json(answer)
     else:
-        _print(found)
+        _print(impacts_in_order)
     return 0
 
 

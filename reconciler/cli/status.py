@@ -341,39 +341,39 @@ def _held(status: RepositoryStatus) -> Iterator[Line]:
 def _kept(edits: Sequence[KeptEdit]) -> Iterator[Line]:
     """Yield the outputs of the checkout that are not as they were committed."""
     if edits:
-        told = [f"{printable(one.path)}: {printable(one.command)}" for one in edits]
-        yield from _listed("Edited here:", told, "see git status")
+        lines = [f"{printable(one.path)}: {printable(one.command)}" for one in edits]
+        yield from _listed("Edited here:", lines, "see git status")
 
 
 def _suspended(suspensions: Suspensions, memo: Memo) -> Iterator[Line]:
     """Yield what is suspended, and what would happen on resume."""
-    found = suspensions.foremost
-    told = suspender_sentences(suspensions.world, found[:SHOWN], SystemClock().now(), memo)
-    told += [printable(one.words) for one in found[SHOWN:]]
+    foremost = suspensions.foremost
+    told = suspender_sentences(suspensions.world, foremost[:SHOWN], SystemClock().now(), memo)
+    told += [printable(one.words) for one in foremost[SHOWN:]]
     yield from _listed("Suspended:", told, "see status -o json")
 
 
 def _waiting(status: RepositoryStatus) -> Iterator[Line]:
     """Yield what waits for a person to act."""
     if status.waiting:
-        told = [printable(f"{spelled(key)} {clause}") for key, clause in status.waiting]
-        yield from _listed("Waiting:", told, "see status -o json")
+        lines = [printable(f"{spelled(key)} {clause}") for key, clause in status.waiting]
+        yield from _listed("Waiting:", lines, "see status -o json")
 
 
 def _copies(status: RepositoryStatus) -> Iterator[Line]:
     """Yield how many copies clusters report, and how many count as healthy."""
-    found = status.copies
-    if found.copies:
+    copies = status.copies
+    if copies.copies:
         counts = {
-            "healthy": found.healthy,
-            "unhealthy": found.unhealthy,
-            "reported": found.unjudged,
-            "assumed healthy": found.assumed,
-            "at risk on clusters that are not ready": found.at_risk,
-            "without a report yet": found.silent,
+            "healthy": copies.healthy,
+            "unhealthy": copies.unhealthy,
+            "reported": copies.unjudged,
+            "assumed healthy": copies.assumed,
+            "at risk on clusters that are not ready": copies.at_risk,
+            "without a report yet": copies.silent,
         }
-        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-        yield "Copies:", f"{found.copies} in clusters: {told}"
+        counted = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        yield "Copies:", f"{copies.copies} in clusters: {counted}"
 
 
 def _counts(status: RepositoryStatus) -> Iterator[Line]:

@@ -154,13 +154,13 @@ def _moment(written: str, now: datetime) -> datetime:
 
     moment = parse_moment(written) if is_moment(written) else None
     try:
-        found = moment or add(now, timedelta(microseconds=parse_duration(written) // 1000))
+        ends_at = moment or add(now, timedelta(microseconds=parse_duration(written) // 1000))
     except (UserError, ValueError):
         wanted = "a moment such as 2026-11-28T09:00:00Z, or a duration such as 2h"
         raise UsageError(f"--until {shown(written)} must be {wanted}") from None
-    if found <= now:
+    if ends_at <= now:
         raise UsageError(f"--until {shown(written)} must be later than now")
-    return found
+    return ends_at
 
 
 def suspension_edit(
@@ -189,11 +189,11 @@ def suspension_edit(
     from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 
     if word is None:
-        found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
+        configurations = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
         before = files(CONFIGURATION_PATH)
-        if not found and before:
+        if not configurations and before:
             raise UsageError(f"{CONFIGURATION_PATH} has faults; see reconciler validate")
-        if not found:
+        if not configurations:
             after = NEW_CONFIGURATION.encode() if suspend else b""
             from reconciler.manifests.edits.fields import set_field
 
@@ -203,7 +203,7 @@ def suspension_edit(
             return SuspensionEdit(
                 key=None, name=EVERYTHING, path=CONFIGURATION_PATH, before=b"", after=after
             )
-        return _edited(found[0], None, files, SPEC, suspend=suspend, notes=notes)
+        return _edited(configurations[0], None, files, SPEC, suspend=suspend, notes=notes)
     key = find_object(world, word, namespace)
     manifest = world.inputs.get(key)
     if manifest is None:

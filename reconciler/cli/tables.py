@@ -344,10 +344,10 @@ def copies_lines(copies: "Sequence[DeliveredCopy]", cluster: str | None) -> list
     """
     from reconciler.audit.fleet.copy_counts import NO_TRANSPORT, files_text, report_text
 
-    found = [one for one in copies if cluster in (None, one.status.cluster)]
-    if not found:
+    listed = [one for one in copies if cluster in (None, one.status.cluster)]
+    if not listed:
         return []
-    if not any(one.files for one in found):
+    if not any(one.files for one in listed):
         return [] if cluster else [NO_TRANSPORT]
     rows = [
         [
@@ -356,10 +356,10 @@ def copies_lines(copies: "Sequence[DeliveredCopy]", cluster: str | None) -> list
             report_text(one.status),
             one.status.waits_for or "-",
         ]
-        for one in found[:MOST_ROWS]
+        for one in listed[:MOST_ROWS]
         for each in one.files
     ]
-    rest = len(found) - MOST_ROWS
+    rest = len(listed) - MOST_ROWS
     more = [f"and {rest} more; -o json has all"] if rest > 0 else []
     titles = ["CLUSTER", "DELIVERED", "REPORTED", "WAITS FOR"]
     rows = [[printable(cell) for cell in row] for row in rows]
@@ -385,7 +385,7 @@ def copies_cells(
     from reconciler.core.dialects import decision_on
 
     copies_of = CopiesOf(world, now, elsewhere)
-    found = {}
+    cells = {}
     for key in keys:
         decided = decision_on(key)
         copies = () if decided is None else copies_of(decided)
@@ -393,5 +393,5 @@ def copies_cells(
         if stay:
             delivered = sum(one.is_delivered for one in stay)
             healthy = sum(one.is_fine for one in stay)
-            found[key] = (f"{delivered}/{len(stay)}", f"{healthy}/{len(stay)}")
-    return found
+            cells[key] = (f"{delivered}/{len(stay)}", f"{healthy}/{len(stay)}")
+    return cells

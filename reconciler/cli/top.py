@@ -50,24 +50,24 @@ def run(
 
 def _print_clusters(world: World, output: str, sort_by: str, *, headers: bool) -> int:
     with doing("Adding up"):
-        found = sorted(by_name(usage_of(world)), key=_order(sort_by))
+        usages = sorted(by_name(usage_of(world)), key=_order(sort_by))
     if output == "json":
-        answer: TopClustersJson = {"clusters": [_usage_json(item) for item in found]}
+        answer: TopClustersJson = {"clusters": [_usage_json(item) for item in usages]}
         print_json(answer)
         return 0
-    if not found:
+    if not usages:
         click.echo("there are no clusters in this repository", err=True)
         return 0
-    over = [name for name in UNITS if any(name in item.over for item in found)]
-    reserved = [name for name in UNITS if any(name in item.reserved for item in found)]
+    over = [name for name in UNITS if any(name in item.over for item in usages)]
+    reserved = [name for name in UNITS if any(name in item.reserved for item in usages)]
     titles = ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
     for name in UNITS:
         words: tuple[str, ...] = ("USED", "FREE", "ALL")
         words += ("RESERVED",) if name in reserved else ()
         words += ("OVER",) if name in over else ()
         titles += [f"{name.upper()} {word}" for word in words]
-    rows = [_row(item, reserved, over) for item in found]
-    bad = {number for number, item in enumerate(found) if item.over}
+    rows = [_row(item, reserved, over) for item in usages]
+    bad = {number for number, item in enumerate(usages) if item.over}
     print_table([*titles, "TAINTS"], rows, headers=headers, bad=bad)
     return 0
 
@@ -214,33 +214,33 @@ TITLES = ("NAMESPACE", "QUOTA", "RESOURCE", "USED", "FREE", "LIMIT", "REFUSES")
 
 def _print_quotas(world: World, output: str, *, headers: bool) -> int:
     """Print one resource a line."""
-    found = quotas_of(world)
+    quotas = quotas_of(world)
     if output == "json":
-        answer: TopQuotasJson = {"quotas": [_quota_json(one) for one in found]}
+        answer: TopQuotasJson = {"quotas": [_quota_json(one) for one in quotas]}
         print_json(answer)
         return 0
-    if not found:
+    if not quotas:
         click.echo("there are no quotas in this repository", err=True)
         return 0
-    bad = {number for number, (_, is_over) in enumerate(_lines(found)) if is_over}
-    rows = [row for row, _ in _lines(found)]
+    bad = {number for number, (_, is_over) in enumerate(_lines(quotas)) if is_over}
+    rows = [row for row, _ in _lines(quotas)]
     print_table(list(TITLES), rows, headers=headers, bad=bad)
     return 0
 
 
 def quotas_of(world: World) -> list[QuotaUsage]:
     """Return the quotas of all APIs, by key."""
-    found = (one for dialect in DIALECTS for one in dialect.view().world.quotas(world))
-    return sorted(found, key=lambda one: one.key)
+    quotas = (one for dialect in DIALECTS for one in dialect.view().world.quotas(world))
+    return sorted(quotas, key=lambda one: one.key)
 
 
 def _lines(found: list[QuotaUsage]) -> Iterator[tuple[list[str], bool]]:
     """Yield the line of each resource of each quota, and whether more is used than it may be."""
-    for one in found:
-        for part in one.resources:
+    for usage in found:
+        for part in usage.resources:
             amounts = [part.told(amount) for amount in (part.used, part.free, part.limit)]
-            refuses = "yes" if one.refuses else "no"
-            row = [one.key.namespace, one.key.name, part.name, *amounts, refuses]
+            refuses = "yes" if usage.refuses else "no"
+            row = [usage.key.namespace, usage.key.name, part.name, *amounts, refuses]
             yield row, part.used > part.limit
 
 

@@ -127,15 +127,15 @@ def _lines(
         kind, namespace = node.key.kind.lower(), node.key.namespace
     scope = f" ({namespace})" if namespace not in ("", within) else ""
     suspended = "" if node.key is None else suspensions.fact(node.key)
-    known = ", ".join(filter(None, (suspended, _facts(node))))
-    yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(known)
+    notes = ", ".join(filter(None, (suspended, _facts(node))))
+    yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(notes)
     for child in tree.children:
         last = child is tree.children[-1]
         below = _branch(rest, last=last)
         yield from _lines(child, suspensions, namespace or within, *below)
     facts = () if tree.copy is None else tuple(copy_lines(tree.copy))
-    for number, (title, told) in enumerate(facts, start=1):
-        yield f"{_branch(rest, last=number == len(facts))[0]}{title}", printable(told)
+    for number, (title, fact) in enumerate(facts, start=1):
+        yield f"{_branch(rest, last=number == len(facts))[0]}{title}", printable(fact)
 
 
 def _branch(rest: str, *, last: bool) -> tuple[str, str]:
@@ -146,9 +146,9 @@ def _branch(rest: str, *, last: bool) -> tuple[str, str]:
 def _facts(node: TreeNode) -> str:
     """Return what is known of a node; of stages that were reached only the last one."""
     reached = [name for name, value in node.facts.items() if value.startswith("True")][:-1]
-    told = [f"replicas: {node.replicas}"] if node.replicas else []
-    told += [f"{name}: {fact}" for name, fact in node.facts.items() if name not in reached]
-    return ", ".join(told)
+    facts = [f"replicas: {node.replicas}"] if node.replicas else []
+    facts += [f"{name}: {fact}" for name, fact in node.facts.items() if name not in reached]
+    return ", ".join(facts)
 
 
 class NodeJson(TypedDict):

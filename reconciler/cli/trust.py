@@ -219,7 +219,7 @@ def read_reporters(path: Path) -> dict[str, frozenset[str]]:
         UsageError: The file cannot be read, or a line names no cluster.
     """
     text = _file("--reporters-file", path).read_text(encoding="utf-8", errors="replace")
-    found: dict[str, frozenset[str]] = {}
+    reporters: dict[str, frozenset[str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
@@ -230,8 +230,8 @@ def read_reporters(path: Path) -> dict[str, frozenset[str]]:
                 f'--reporters-file "{path}", line {number}, must be a fingerprint (SHA256:... as '
                 "ssh-keygen -l shows it, or that of an OpenPGP key) and names of clusters"
             )
-        found[key] = found.get(key, frozenset()).union(clusters)
-    return found
+        reporters[key] = reporters.get(key, frozenset()).union(clusters)
+    return reporters
 
 
 def _file(option: str, path: Path) -> Path:
@@ -290,11 +290,11 @@ def print_signatures(signatures: "Sequence[Signature]") -> None:
     """Print which commits no allowed key has signed, and how many are."""
     from reconciler.model.text import printable
 
-    for one in signatures:
-        if one.problem:
+    for signature in signatures:
+        if signature.problem:
             glyph = click.style("✘", fg="red")
-            click.echo(f"{glyph} {short_id(one.revision)}  {printable(one.problem)}")
-    good = sum(not one.problem for one in signatures)
+            click.echo(f"{glyph} {short_id(signature.revision)}  {printable(signature.problem)}")
+    good = sum(not signature.problem for signature in signatures)
     plural = "s" if len(signatures) != 1 else ""
     click.echo(f"{good} of {len(signatures)} commit{plural} signed by an allowed key")
 

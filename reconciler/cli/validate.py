@@ -68,8 +68,8 @@ class Checked:
 
         Hooks name every file that changed, and many hold something else.
         """
-        found = self.findings or any(file.documents for file in self.inspections)
-        return not found and not self.named
+        has_any = self.findings or any(file.documents for file in self.inspections)
+        return not has_any and not self.named
 
 
 def check(

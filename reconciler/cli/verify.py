@@ -128,8 +128,12 @@ def _print_all(
 def _print(proofs: Sequence[Proof], *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
     for proof in proofs:
-        told = proof.state.is_finding or proof.state in ("other version", "other rules", "reverted")
-        if not told and not (verbose and proof.state in ("proven", "adopted")):
+        is_told = proof.state.is_finding or proof.state in (
+            "other version",
+            "other rules",
+            "reverted",
+        )
+        if not is_told and not (verbose and proof.state in ("proven", "adopted")):
             continue
         glyph = GLYPHS.get(proof.state, "✘")
         colour = COLOURS.get(proof.state, "red")
@@ -158,16 +162,16 @@ def _summary(proofs: Sequence[Proof]) -> str:
 
 def _print_delivered(delivered: Sequence[BranchProof]) -> None:
     """Print what is wrong with other branches, and how many files are as they must be."""
-    for one in delivered:
-        for finding in one.findings:
-            place = f"{finding.path}: " if finding.path else f"{one.branch}: "
+    for delivery in delivered:
+        for finding in delivery.findings:
+            place = f"{finding.path}: " if finding.path else f"{delivery.branch}: "
             click.echo(f"    {printable(place + finding.message)}")
-        if not one.commit:
+        if not delivery.commit:
             continue
-        count = f"{one.files} file{'s' if one.files != 1 else ''}"
-        said = "differ from" if one.findings else "match"
-        commit = short_id(one.commit)
-        click.echo(f"{printable(one.branch)}: {count} {said} {commit}")
+        count = f"{delivery.files} file{'s' if delivery.files != 1 else ''}"
+        said = "differ from" if delivery.findings else "match"
+        commit = short_id(delivery.commit)
+        click.echo(f"{printable(delivery.branch)}: {count} {said} {commit}")
 
 
 class DifferenceJson(TypedDict):

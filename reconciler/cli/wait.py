@@ -205,8 +205,8 @@ def run(
                 sources, world = present, loader.load(present[0])
             if wait.is_over(world, sources[0]):
                 return 0
-            left = end - time.monotonic()
-            if left <= 0 or not wakeups.wait(left):
+            seconds = end - time.monotonic()
+            if seconds <= 0 or not wakeups.wait(seconds):
                 return wait.give_up()
 
 
@@ -217,9 +217,9 @@ def _awaited_keys(
     asked = asked_kinds(world.known, present_kinds(world), selection.words)
     if isinstance(awaited, AwaitedPresence) and selection.is_named:
         return [named_key(world, one, selection.namespace) for one in asked]
-    found = matching(world, asked, selection)
-    keys = list(dict.fromkeys(key for listed in found.values() for key in listed))
-    if isinstance(awaited, AwaitedPresence) or not say_what_is_missing(world, found, selection):
+    matches = matching(world, asked, selection)
+    keys = list(dict.fromkeys(key for listed in matches.values() for key in listed))
+    if isinstance(awaited, AwaitedPresence) or not say_what_is_missing(world, matches, selection):
         gone = awaited == AwaitedPresence(there=False)
         return keys if keys or gone else None
     click.echo("--for=create waits until an object comes", err=True)

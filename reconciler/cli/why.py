@@ -72,9 +72,9 @@ def _print(output: str, why: Why, cluster: str | None) -> None:
 
 def _check_cluster(why: Why, cluster: str | None) -> None:
     """Refuse a cluster that nothing is said of."""
-    told = [item.clusters for item in (why.then, why.now) if item is not None]
+    clusters = [item.clusters for item in (why.then, why.now) if item is not None]
     names = sorted(
-        {str(answer.cluster) for answers in told for answer in answers}
+        {str(answer.cluster) for answers in clusters for answer in answers}
         | {str(name) for name, _ in why.placed}
     )
     if cluster is None or cluster in names:
@@ -123,14 +123,14 @@ UNASKED = "not considered by scheduling"
 
 def why_text(why: Why, cluster: str | None) -> str:
     """Return the answer for people; with `cluster` what concerns that cluster only."""
-    told = why.explanation
-    if told is None:
+    explanation = why.explanation
+    if explanation is None:
         raise ValueError("there is nothing to tell")
-    blocks = [_head(why, told)]
+    blocks = [_head(why, explanation)]
     if cluster is None:
-        blocks += [_table(why, told), _reasons(told.clusters), _steps(told)]
+        blocks += [_table(why, explanation), _reasons(explanation.clusters), _steps(explanation)]
     else:
-        asked = (one for one in told.clusters if one.cluster == cluster)
+        asked = (one for one in explanation.clusters if one.cluster == cluster)
         lines = [line for one in asked for line in _detail(why, one)]
         blocks.append(lines or [f"{printable(cluster)}: {UNASKED}"])
     blocks.append(_rollout(why))
@@ -140,8 +140,8 @@ def why_text(why: Why, cluster: str | None) -> str:
 
 def _rollout(why: Why) -> list[str]:
     """Return how far the object is rolled out by now, as far as anything but time does that."""
-    told = why.now or why.then
-    lines = () if told is None else told.rollout
+    decided = why.now or why.then
+    lines = () if decided is None else decided.rollout
     return ["Rollout:", *(f"  {printable(line)}" for line in lines)] if lines else []
 
 
@@ -252,10 +252,10 @@ def _verdict(why: Why, item: ClusterAnswer) -> str:
 def _score(item: ClusterAnswer) -> str:
     """Return the score and its parts; where no total counts the parts only."""
     parts = " + " if item.total is not None else ", "
-    told = parts.join(map(_part, item.scores))
+    text = parts.join(map(_part, item.scores))
     if item.total is None:
-        return told or "-"
-    return f"{item.total} = {told}" if told else str(item.total)
+        return text or "-"
+    return f"{item.total} = {text}" if text else str(item.total)
 
 
 def _part(part: ScorePart) -> str:
@@ -266,9 +266,9 @@ def _part(part: ScorePart) -> str:
 def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
     """Return every reason against the clusters; alike clusters stand together."""
     alike: dict[tuple[str, tuple[ClusterVerdict, ...]], list[str]] = defaultdict(list)
-    for item in clusters:
-        if item.verdicts:
-            alike[item.down, item.verdicts].append(str(item.cluster))
+    for group in clusters:
+        if group.verdicts:
+            alike[group.down, group.verdicts].append(str(group.cluster))
     lines = []
     for (down, verdicts), names in sorted(alike.items(), key=lambda pair: pair[1]):
         lines.append(f"Why not {printable(enumerated(names, MOST_NAMES))}:")

@@ -82,8 +82,8 @@ def load_world(directory: Path, at: str, layout: RepositoryLayout) -> "World":
 
 def settled_world(fleet: "FleetRepository") -> "SettledWorld | None":
     """Return the last world in which nothing moved, `None` where none is known."""
-    known = fleet.settled_commits
-    return None if known is None else known.load(fleet.revisions.loader)
+    settled = fleet.settled_commits
+    return None if settled is None else settled.load(fleet.revisions.loader)
 
 
 def keep_settled(
@@ -98,9 +98,9 @@ def keep_settled(
         now: Moment of the pass.
         memo: What the pass remembered.
     """
-    known, idle = fleet.settled_commits, memo.idle(world, now)
-    if known is not None and idle is not None:
-        known.keep(world, head, idle, now)
+    settled, idle = fleet.settled_commits, memo.idle(world, now)
+    if settled is not None and idle is not None:
+        settled.keep(world, head, idle, now)
 
 
 def note_if_empty(directory: Path | None, *worlds: "World") -> None:
@@ -196,8 +196,8 @@ def document_cache() -> "DocumentCache | None":
         if not isinstance(sys.exception(), KeyboardInterrupt):
             documents.save()
         if named and documents.problem:
-            told = f"--cache-dir {named} is not used, so manifests are parsed each time"
-            click.echo(printable(f"{told}: {documents.problem}"), err=True)
+            warning = f"--cache-dir {named} is not used, so manifests are parsed each time"
+            click.echo(printable(f"{warning}: {documents.problem}"), err=True)
 
     context.find_root().call_on_close(save)
     return documents
@@ -209,8 +209,8 @@ def nothing_said(subject: "Subject", at: str) -> str:
     from reconciler.model.text import printable
 
     world, named = subject.world, subject.named
-    known = named in world.inputs or named in world.outputs
-    others = "" if known else near(world, named)
+    exists = named in world.inputs or named in world.outputs
+    others = "" if exists else near(world, named)
     if carriers := subject.carriers():
         others = f"; {carriers} carries it, ask about that"
     return printable(f"nothing was decided about {spelled(named)} in the history of {at}{others}")

@@ -145,13 +145,13 @@ class PageAnswers:
             if view == LOAD:
                 self._load(head)
                 return PageAnswer(200, "")
-            found = self._parts(head, problem)[view](query)
-            if found.leads_to:
-                return PageAnswer(303, "", leads_to=found.leads_to)
-            html = self._page(view, query, found, head, warnings)
+            answer = self._parts(head, problem)[view](query)
+            if answer.leads_to:
+                return PageAnswer(303, "", leads_to=answer.leads_to)
+            html = self._page(view, query, answer, head, warnings)
         except ReconcilerError as error:
             return PageAnswer(400, self._refused(view, query, error))
-        return PageAnswer(200, html, found.lacks, found.brief)
+        return PageAnswer(200, html, answer.lacks, answer.brief)
 
     def _load(self, head: str) -> None:
         """Read what views are told from; later commits follow from it."""
@@ -213,9 +213,9 @@ class PageAnswers:
             def answer(query: Query) -> AnsweredView:
                 return AnsweredView(TITLES[name], [PagePart(name, f"{name}.html", ask(query))])
 
-            found[name] = answer
+            parts[name] = answer
 
-        found: dict[str, Callable[[Query], AnsweredView]] = {
+        parts: dict[str, Callable[[Query], AnsweredView]] = {
             "cluster": lambda query: self._cluster(views, query, problem),
             "object": lambda query: self._object(views, query, problem),
             "objects": lambda query: self._objects(views, query),
@@ -233,7 +233,7 @@ class PageAnswers:
         simply("clusters", lambda query: views.clusters(cluster_query(query)))
         simply("matrix", lambda query: views.matrix(matrix_query(query)))
         simply("faults", lambda query: views.fault_list(query.get("group", "")))
-        return found
+        return parts
 
     def _objects(self, views: PageViews, query: Query) -> AnsweredView:
         parts = [PagePart("objects", "objects_list.html", views.objects(object_query(query)))]
@@ -244,29 +244,29 @@ class PageAnswers:
         from reconciler.page.search import search_view
 
         words = query.get("q", "")
-        found = search_view(views.world, words, views.passes.commits(), LINKS)
-        parts = [PagePart("search", "search.html", found)]
-        return AnsweredView("Find", parts, leads_to="" if query.get("list") else found.only)
+        results = search_view(views.world, words, views.passes.commits(), LINKS)
+        parts = [PagePart("search", "search.html", results)]
+        return AnsweredView("Find", parts, leads_to="" if query.get("list") else results.only)
 
     def _manifest(self, views: PageViews, query: Query) -> AnsweredView:
         """Return the texts of one object."""
         from reconciler.cli.page.one_object import manifest_view
 
         key = ObjectKey(*(query.get(name, "") for name in KEY))
-        found = manifest_view(views, key, query.get("at", ""))
-        parts = [PagePart("manifest", "manifest.html", found)]
-        trail = [found.object] if found.object is not None else []
+        view = manifest_view(views, key, query.get("at", ""))
+        parts = [PagePart("manifest", "manifest.html", view)]
+        trail = [view.object] if view.object is not None else []
         command = f"{object_command('get', key)} -o yaml"
         return AnsweredView(f"Manifest of {called(key)}", parts, trail=trail, command=command)
 
     def _cluster(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         name = query.get("name", "")
-        found = views.cluster(query.get("kind", ""), name, number_in(query, "page"), problem)
+        view = views.cluster(query.get("kind", ""), name, number_in(query, "page"), problem)
         trail = [titled("clusters", LINKS)]
-        if region := found.usage.region:
+        if region := view.usage.region:
             trail.append(Anchor(region, LINKS.view("clusters", region=region)))
-        lacks = found.failing is not None and found.failing.departures is None
-        return AnsweredView(name, [PagePart("cluster", "cluster.html", found)], lacks, trail=trail)
+        lacks = view.failing is not None and view.failing.departures is None
+        return AnsweredView(name, [PagePart("cluster", "cluster.html", view)], lacks, trail=trail)
 
     def _object(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the view of one object: what is decided, or a workload of which that is told."""
@@ -278,9 +278,9 @@ class PageAnswers:
         is_slow, is_asked = bool(query.get("brief")), bool(query.get(FULL)) or views.is_few
         if is_slow or not is_asked:
             note = BRIEF if is_slow else ""
-            found = object_outline(views.world, key, LINKS, states, views.past, note=note)
-            return self._told(found)
-        told = object_detail(
+            outline = object_outline(views.world, key, LINKS, states, views.past, note=note)
+            return self._told(outline)
+        detail = object_detail(
             views.revisions,
             self.memory.replay,
             views.head,
@@ -291,7 +291,7 @@ class PageAnswers:
             states=states,
             past=views.past,
         )
-        return self._told(told.view, lacks=told.lacks, brief=told.brief)
+        return self._told(detail.view, lacks=detail.lacks, brief=detail.brief)
 
     def _told(
         self, found: "ObjectView", *, lacks: bool = False, brief: bool = False
@@ -306,26 +306,24 @@ class PageAnswers:
 
     def _coming(self, views: PageViews, problem: str) -> AnsweredView:
         """Return what the next passes do."""
-        found = views.coming(problem)
-        return AnsweredView(
-            "Upcoming", [PagePart("coming", "coming.html", found)], bool(found.note)
-        )
+        view = views.coming(problem)
+        return AnsweredView("Upcoming", [PagePart("coming", "coming.html", view)], bool(view.note))
 
     def _rebalancers(self, views: PageViews, problem: str) -> AnsweredView:
         """Return every rebalancer, and what comes of them."""
         from reconciler.cli.page.one_object import rebalancers_view
 
-        found = rebalancers_view(views, problem)
-        parts = [PagePart("rebalancers", "rebalancers.html", found)]
-        return AnsweredView("Rebalancers", parts, bool(found.coming.note))
+        view = rebalancers_view(views, problem)
+        parts = [PagePart("rebalancers", "rebalancers.html", view)]
+        return AnsweredView("Rebalancers", parts, bool(view.coming.note))
 
     def _timeline(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the passes, and the fleet as it was after one of them."""
         unknown = "" if views.is_whole else views.unknown(problem)
         asked = only(query, TIMELINE)
-        found = views.passes.view(**asked, regions=views.regions, unknown=unknown)
-        parts = [PagePart("timeline", "timeline.html", found)]
-        return AnsweredView("Timeline", parts, bool(found.note))
+        view = views.passes.view(**asked, regions=views.regions, unknown=unknown)
+        parts = [PagePart("timeline", "timeline.html", view)]
+        return AnsweredView("Timeline", parts, bool(view.note))
 
     def _plan(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what merging a branch would move, or the form that asks for it."""

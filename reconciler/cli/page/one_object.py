@@ -101,7 +101,7 @@ def object_detail(
     events = list(islice(subject.events(whole=False, first=HISTORY), HISTORY))
     why = _why(subject, events)
     reader = EventReader(revisions, key, replay=replay)
-    told, _ = reader.read(head, None, EVENTS)
+    happenings, _ = reader.read(head, None, EVENTS)
     note = f"it depends on others ({depending[0]}); {unknown}" if depending else why.note
     around = _around(world, key, links, states, past)
     is_so: Sequence[State] = around["states"]
@@ -119,7 +119,7 @@ def object_detail(
         decided=None if why.event is None else history_line(why.event),
         shifts=why.shifts,
         history=[history_line(event) for event in events],
-        events=told[::-1],
+        events=happenings[::-1],
         note=note,
         cause=lacking_text(why.explanation) if UNPLACED in is_so and why.explanation else "",
         **around,
@@ -169,8 +169,8 @@ def object_outline(
 
 def _more(person: "ObjectKey", links: Links, word: str) -> str:
     """Return where an object is asked about with a word more: once more, or in full."""
-    found = links.object(person)
-    return f"{found}&{word}=1" if found else ""
+    address = links.object(person)
+    return f"{address}&{word}=1" if address else ""
 
 
 def _around(
@@ -182,10 +182,10 @@ def _around(
     if output is not None and dialect is not None:
         policy = dialect.view().outputs.policy_of(output.body)
     placed = placed_on(world, key)
-    found = states.of(key, person, placed)
+    nearby = states.of(key, person, placed)
     steps = [
         Anchor("Rebalance it", links.ask("rebalance", person)),
-        Anchor("Resume it" if SUSPENDED in found else "Suspend it", links.ask("suspend", person)),
+        Anchor("Resume it" if SUSPENDED in nearby else "Suspend it", links.ask("suspend", person)),
     ]
     steps += [
         Anchor(f"What if {name} fails?", links.view("what-if", fail=str(name)))
@@ -193,7 +193,7 @@ def _around(
     ]
     return {
         "named": person,
-        "states": found,
+        "states": nearby,
         "why": states.why(key, placed),
         "policy": None if policy is None else Anchor(called(policy), links.manifest(policy)),
         "manifest": Anchor("its manifest and outputs", links.manifest(person)),
@@ -273,11 +273,11 @@ def manifest_view(views: "PageViews", key: "ObjectKey", at: str) -> ManifestView
             )
             for one in seen.values()
         ]
-    told = decided is not None and decided in world.outputs
+    is_output = decided is not None and decided in world.outputs
     return ManifestView(
         key=key,
         texts=texts,
-        object=Anchor(called(key), views.links.object(key)) if told else None,
+        object=Anchor(called(key), views.links.object(key)) if is_output else None,
         passes=[*_passes(views, key, decided)] if decided is not None else [],
         chosen=at,
     )
@@ -307,9 +307,9 @@ def _changes(views: "PageViews", key: "ObjectKey", at: str) -> Iterator[ShownTex
         sides.append({} if world is None else dict(_outputs(world, key)))
     before, after = sides
     for path in sorted({*before, *after}):
-        found = shown_difference(path, before.get(path), after.get(path))
-        if found is not None:
-            yield found
+        difference = shown_difference(path, before.get(path), after.get(path))
+        if difference is not None:
+            yield difference
 
 
 def _outputs(world: "World", key: "ObjectKey") -> "Iterator[tuple[str, Body]]":
@@ -351,8 +351,8 @@ def rebalancers_view(views: PageViews, problem: str = "") -> RebalancersView:
     every = [key for keys in kinds.values() for key in keys]
     coming = views.coming(problem) if every else ComingView(())
     comes: dict[ObjectKey, list[Coming]] = {key: [] for key in every}
-    for one in coming.found:
-        comes.get(one.key, []).append(one)
+    for move in coming.found:
+        comes.get(move.key, []).append(move)
     found = rows_of(world, every, SystemClock().now(), suspensions=views.suspensions)
     rows = {
         key: replace(row, coming=UNKNOWN if coming.note else coming_cell(comes[key]))
@@ -368,8 +368,8 @@ def rebalancers_view(views: PageViews, problem: str = "") -> RebalancersView:
             for key in keys
         ]
         tables.append((kind[1], table.titles, listed))
-    told = [one for one in coming.found if one.key in comes]
-    return RebalancersView(tables, ComingView(told, coming.note))
+    announced = [move for move in coming.found if move.key in comes]
+    return RebalancersView(tables, ComingView(announced, coming.note))
 
 
 def _progress(world: "World", key: "ObjectKey") -> list[str]:

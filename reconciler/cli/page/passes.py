@@ -166,19 +166,19 @@ class PassLine:
         first, last = (self._bare(commit), here)
         changed = changed_owners(after, before)  # the rest is where it was
         earlier, later = (
-            {key: found[key] for key in changed if key in found}
-            for found in (PlacedObjects(before), PlacedObjects(after))
+            {key: differing[key] for key in changed if key in differing}
+            for differing in (PlacedObjects(before), PlacedObjects(after))
         )
         if first.at > last.at:
             first, last, earlier, later = last, first, later, earlier
-        found = differences(earlier, later)
-        return first, self._moving(last, found)
+        differing = differences(earlier, later)
+        return first, self._moving(last, differing)
 
     def _world(self, revision: str) -> "World":
-        found = self.revisions.world_at(revision)
-        if isinstance(found, UnreadableRevision):
-            raise UsageError(found.reason)
-        return found
+        world = self.revisions.world_at(revision)
+        if isinstance(world, UnreadableRevision):
+            raise UsageError(world.reason)
+        return world
 
     def _passes(self, newest: str, count: int) -> "list[Commit]":
         """Return the newest passes up to a commit, the newest first; `""` is the head."""
@@ -210,17 +210,17 @@ class PassLine:
 
     def _step(self, commit: "Commit") -> PassStep:
         """Return a pass with what it moved."""
-        found = self.known.get(commit.revision)
-        if found is None or found.rest is None:
+        step = self.known.get(commit.revision)
+        if step is None or step.rest is None:
             moved = self.history.moves_of(commit).objects
             bare = self._bare(commit)
-            found = (
+            step = (
                 replace(bare, rest=None)
                 if moved is None
                 else self._moving(bare, tuple(moved.values()))
             )
-            self.known[commit.revision] = found
-        return found
+            self.known[commit.revision] = step
+        return step
 
     def _moving(self, step: PassStep, found: "Sequence[ObjectMoves]") -> PassStep:
         """Return a step with what was moved."""
@@ -320,12 +320,12 @@ class HistoryIndex:
 
     def moves_of(self, commit: "Commit") -> CommitMoves:
         """Return what a commit of any age moved; it is read if that is not too much."""
-        found = self._moves.get(commit.revision)
-        if found is None:
-            found = _counted(commit, self._read_moves(commit))
-            if found.objects is not None:  # else it is read later, in pieces
-                self._moves[commit.revision] = found
-        return found
+        moves = self._moves.get(commit.revision)
+        if moves is None:
+            moves = _counted(commit, self._read_moves(commit))
+            if moves.objects is not None:  # else it is read later, in pieces
+                self._moves[commit.revision] = moves
+        return moves
 
     def _list(self, head: str) -> None:
         """List the commits up to another one."""
@@ -358,8 +358,8 @@ class HistoryIndex:
         while not self.is_complete and self.commits[self._read].revision in self._moves:
             self._read += 1
         if self.is_complete:
-            known = {commit.revision for commit in self.commits}
-            self._moves = {name: one for name, one in self._moves.items() if name in known}
+            revisions = {commit.revision for commit in self.commits}
+            self._moves = {name: one for name, one in self._moves.items() if name in revisions}
 
     def _needs(self, commit: "Commit") -> list[str]:
         """Return the versions of outputs that what a commit moved is told from."""
@@ -375,18 +375,18 @@ class HistoryIndex:
 
     def _read_in_pieces(self, commit: "Commit") -> Iterator[None]:
         """Read what a commit moved; stop after each piece."""
-        found: list[ObjectMoves] | None = None
+        pieces: list[ObjectMoves] | None = None
         try:
             changes = self._changes(commit, MORE_BLOBS)
             if changes is not None:
-                found = []
+                pieces = []
                 for piece in pieces_of(changes, self.revisions.layout, self.piece):
-                    found += self._told(piece)
+                    pieces += self._told(piece)
                     yield
         except ReconcilerError:
-            found = None
-        told = None if found is None else sorted(found, key=lambda one: one.key)
-        self._moves[commit.revision] = _counted(commit, told)
+            pieces = None
+        ordered = None if pieces is None else sorted(pieces, key=lambda one: one.key)
+        self._moves[commit.revision] = _counted(commit, ordered)
 
     def _changes(self, commit: "Commit", most_blobs: int) -> "Sequence[FileChange] | None":
         """Return what a commit changed, `None` where that is too much or half of it is missing."""

@@ -118,9 +118,9 @@ def _simulated(world: "World", asked: Mapping[str, str], namespace: str) -> obje
     what_if = WhatIf(fail=fail, cordon=cordon, scale=scale)
     changed, said = edited(world, what_if, namespace, happens)
     later = AFTER_FAILURE_SECONDS if asked["fail"] else 0
-    found = look_ahead(world, changed, add(happens, span(seconds=later)))
+    preview = look_ahead(world, changed, add(happens, span(seconds=later)))
     elapsed = [f"{later} seconds later"] if later else []
-    return plan_view(found, Heading("simulation", ", ".join([*said, *elapsed])))
+    return plan_view(preview, Heading("simulation", ", ".join([*said, *elapsed])))
 
 
 HIDDEN = "the file has a Secret, so its difference is not shown"
@@ -256,22 +256,22 @@ def _edited(
 
     repository = fleet.repository
     prefix = f"{repository.prefix}/" if repository.prefix else ""
-    found: dict[str, tuple[bytes, bytes]] = {}
+    contents: dict[str, tuple[bytes, bytes]] = {}
     after: dict[ObjectKey, Body] = {}
 
     def files(path: str) -> bytes:
-        if path in found:
-            return found[path][1]  # another object of the same file was edited before
+        if path in contents:
+            return contents[path][1]  # another object of the same file was edited before
         return read_file(repository, world.revision, f"{prefix}{path}") or b""
 
     for key in keys:
         edit = suspension_edit(world, files, typed_name(key), key.namespace, suspend=suspend)
-        before, _ = found.get(edit.path, (edit.before, b""))
-        found[edit.path] = before, edit.after
+        before, _ = contents.get(edit.path, (edit.before, b""))
+        contents[edit.path] = before, edit.after
         index = world.inputs[key].origin.index
         documents = read(edit.after, edit.path).documents
         after[key] = next(d.body for d in documents if d.index == index)
-    return found, after
+    return contents, after
 
 
 def _holding(verb: str, keys: "Sequence[ObjectKey]") -> str:
@@ -306,6 +306,8 @@ def planned(fleet: FleetRepository, base: tuple[str, str], branch: str) -> tuple
     """
     name, revision = base
     with fleet.sides(base=revision, head=branch) as sides:
-        found = look_ahead(sides.base, sides.merged, moment_of(sides, None), settled=sides.settled)
+        preview = look_ahead(
+            sides.base, sides.merged, moment_of(sides, None), settled=sides.settled
+        )
     head = f"{branch} ({short_id(sides.head_revision)})"
-    return found, Heading("plan", f"{head} merged into {name} ({short_id(revision)})")
+    return preview, Heading("plan", f"{head} merged into {name} ({short_id(revision)})")

@@ -161,16 +161,16 @@ class PageViews:
     @cached_property
     def loads(self) -> FleetLoads:
         """What is where; it follows that of the commit before, which is of no use then."""
-        known, since = self.memory.loads, self.memory.head
-        if known is None:
-            found = FleetLoads(self.world)
-            for key in found.placements:  # now, when minutes are read, and not by a first view
-                found.decided.of(key)
+        before, since = self.memory.loads, self.memory.head
+        if before is None:
+            loads = FleetLoads(self.world)
+            for key in loads.placements:  # now, when minutes are read, and not by a first view
+                loads.decided.of(key)
         else:
-            found = known.follow(self.world)
-        self.memory.loads, self.memory.head = found, self.head
-        self.memory.history.follow(self.head, since, found.moved if since else None)
-        return found
+            loads = before.follow(self.world)
+        self.memory.loads, self.memory.head = loads, self.head
+        self.memory.history.follow(self.head, since, loads.moved if since else None)
+        return loads
 
     @property
     def history(self) -> HistoryIndex:
@@ -244,10 +244,10 @@ class PageViews:
     @cached_property
     def _troubled(self) -> PlacementTrouble:
         """Which objects lack clusters or wait; it follows that of the commit before."""
-        known = self.memory.trouble
-        found = PlacementTrouble(self.world) if known is None else known.follow(self.world)
-        self.memory.trouble = found
-        return found
+        before = self.memory.trouble
+        trouble = PlacementTrouble(self.world) if before is None else before.follow(self.world)
+        self.memory.trouble = trouble
+        return trouble
 
     @property
     def trouble(self) -> Trouble:
@@ -298,8 +298,8 @@ class PageViews:
         spaces = self._namespaces if group == BY_NAMESPACE else {}
 
         def of_fault(fault: "Fault") -> str:
-            known = ", ".join(spaces.get(fault.path, ())) or "no namespace"
-            return {BY_NAMESPACE: known, BY_RULE: fault.rule}.get(group, "")
+            namespaces = ", ".join(spaces.get(fault.path, ())) or "no namespace"
+            return {BY_NAMESPACE: namespaces, BY_RULE: fault.rule}.get(group, "")
 
         def of_key(key: "ObjectKey") -> str:
             return key.namespace or "no namespace" if group == BY_NAMESPACE else ""
@@ -328,11 +328,11 @@ class PageViews:
     @property
     def _namespaces(self) -> "Mapping[str, Sequence[str]]":
         """The namespaces of the objects in each file, sorted."""
-        found: dict[str, set[str]] = {}
+        namespaces: dict[str, set[str]] = {}
         for key, manifest in self.world.inputs.items():
             if key.namespace:
-                found.setdefault(manifest.origin.path, set()).add(key.namespace)
-        return {path: sorted(spaces) for path, spaces in found.items()}
+                namespaces.setdefault(manifest.origin.path, set()).add(key.namespace)
+        return {path: sorted(spaces) for path, spaces in namespaces.items()}
 
     @property
     def warnings(self) -> "Sequence[Finding]":
@@ -347,16 +347,16 @@ class PageViews:
     @property
     def _is_checked(self) -> bool:
         """Whether the files of people were checked as they are."""
-        known = self.memory.checked
-        return known is not None and differing(self.world.inputs, known.inputs) == frozenset()
+        checked = self.memory.checked
+        return checked is not None and differing(self.world.inputs, checked.inputs) == frozenset()
 
     @cached_property
     def _checked(self) -> "CheckedInputs":
         """What the files of people say of one another; a pass leaves them as they are."""
-        world, known = self.world, self.memory.checked
-        if known is None or not self._is_checked:
-            known = self.memory.checked = check_inputs(world)
-        return known
+        world, checked = self.world, self.memory.checked
+        if checked is None or not self._is_checked:
+            checked = self.memory.checked = check_inputs(world)
+        return checked
 
     def problems(self, trouble: Trouble) -> "Sequence[Problem]":
         """Return what is wrong, the worst first, as `status` says it."""
@@ -387,16 +387,16 @@ class PageViews:
         The first objects of a view are asked about; beyond them one of the same policy, with the
         same words of upstream's, lacks what that lacked.
         """
-        left = max(NAMED, CLUSTERS_ASKED // max(1, len(self.usage)))
+        objects = max(NAMED, CLUSTERS_ASKED // max(1, len(self.usage)))
         alike: dict[tuple[ObjectKey | None, str], str] = {}
 
         def cause(key: "ObjectKey") -> str:
-            nonlocal left
+            nonlocal objects
             group = self.loads.decided.of(key).policy, self.trouble.unplaced.get(key, "")
             if key not in self._causes:
-                if not left:
+                if not objects:
                     return alike.get(group, "")
-                left -= 1
+                objects -= 1
                 explanation = self._explained(key)
                 self._causes[key] = "" if explanation is None else lacking_text(explanation)
             alike.setdefault(group, self._causes[key])
@@ -446,13 +446,13 @@ class PageViews:
         Raises:
             UsageError: There is none of that name.
         """
-        found = [one for one in self.usage if one.key.name == name and kind in ("", one.key.kind)]
-        if not found:
+        rows = [one for one in self.usage if one.key.name == name and kind in ("", one.key.kind)]
+        if not rows:
             raise UsageError(f"there is no cluster {name} at this commit")
-        is_computed = self.is_whole and not is_well(found[0])
+        is_computed = self.is_whole and not is_well(rows[0])
         return cluster_view(
             self.world,
-            found[0],
+            rows[0],
             self.placements,
             self.trouble,
             self.links,
@@ -476,7 +476,7 @@ class PageViews:
 
     def matrix(self, query: MatrixQuery, *, rows: int = ROWS, columns: int = COLUMNS) -> MatrixView:
         """Return what is where; its objects are those that a person asks about next."""
-        found = matrix_view(
+        view = matrix_view(
             self.world,
             self.placements,
             query,
@@ -486,13 +486,13 @@ class PageViews:
             regions=self.regions,
             decided=self.loads.decided,
         )
-        self.memory.replay.together = frozenset(found.rows.items)
-        return found
+        self.memory.replay.together = frozenset(view.rows.items)
+        return view
 
 
 def _grouped(titled: "Iterable[tuple[str, T]]") -> "Grouped[T]":
     """Return what stands under each title, sorted by title."""
-    found: dict[str, list[T]] = {}
-    for title, one in titled:
-        found.setdefault(title, []).append(one)
-    return [(title, found[title]) for title in sorted(found)]
+    groups: dict[str, list[T]] = {}
+    for title, value in titled:
+        groups.setdefault(title, []).append(value)
+    return [(title, groups[title]) for title in sorted(groups)]

@@ -79,11 +79,11 @@ def command(
     for line in lines_of(sys.stdin.fileno(), read_on):
         question = json.loads(line)
         try:
-            found = answers.answer(**question)
+            answer = answers.answer(**question)
         except Exception as error:  # noqa: BLE001  # one view that fails ends no other
             print(trace_of(error), file=sys.stderr)
-            found = answers.mistake(question["view"], error)
-        print(json.dumps(found._asdict()), flush=True)
+            answer = answers.mistake(question["view"], error)
+        print(json.dumps(answer._asdict()), flush=True)
     return 0
 
 
