@@ -84,16 +84,16 @@ class RebalancePasses:
             baseline: What the first pass does without it.
         """
         anyway = {one.key: one for one in baseline.decisions}
-        found: dict[ObjectKey, Decision] = {}
+        decisions: dict[ObjectKey, Decision] = {}
         for number, (_, outcome) in enumerate(self.outcomes):
             for decision in outcome.decisions:
-                earlier = found.get(decision.key)
+                earlier = decisions.get(decision.key)
                 if decision.key in own:
                     first = decision if earlier is None else earlier
-                    found[decision.key] = replace(decision, before=first.before)
+                    decisions[decision.key] = replace(decision, before=first.before)
                 elif not number and not _is_same(decision, anyway.get(decision.key)):
-                    found[decision.key] = decision
-        return found
+                    decisions[decision.key] = decision
+        return decisions
 
     def body_of(self, world: World, key: ObjectKey) -> Body | None:
         """Return an output as these passes leave it, `None` if it is gone or never was."""
@@ -541,17 +541,19 @@ class _Trial:
     def unfit(self, request: AdviceRequest) -> dict[ObjectKey, NotAdvised]:
         """Return what is chosen and is not worth it after all, or has to wait; the rest moves."""
         moved = {one.key: one for one in self.moves}
-        found: dict[ObjectKey, NotAdvised] = {}
+        declined_moves: dict[ObjectKey, NotAdvised] = {}
         for one in self.chosen:
             waits, move = self.passes.pending.get(one.reference), moved.get(one.key)
             if waits is not None:
-                found[one.key] = declined(one, WhyNot.WAITS, waits)
+                declined_moves[one.key] = declined(one, WhyNot.WAITS, waits)
             elif move is None or move.points < request.min_points * max(1, move.moves):
-                found[one.key] = declined(one, WhyNot.TOGETHER)
-        if not found and request.max_moves is not None:
+                declined_moves[one.key] = declined(one, WhyNot.TOGETHER)
+        if not declined_moves and request.max_moves is not None:
             excess = sum(one.moves for one in self.moves) - request.max_moves
-            found |= {one.key: declined(one, WhyNot.BEYOND) for one in beyond(self.chosen, excess)}
-        return found
+            declined_moves |= {
+                one.key: declined(one, WhyNot.BEYOND) for one in beyond(self.chosen, excess)
+            }
+        return declined_moves
 
 
 def _sorted_out(

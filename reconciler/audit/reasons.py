@@ -63,11 +63,11 @@ class Why:
 
         What was decided counts until then, so it is told beside that.
         """
-        told = "" if self.explanation is None else self.explanation.question
+        question = "" if self.explanation is None else self.explanation.question
         today = "" if self.suspension is None else self.suspension.question
-        if not today or today == told:
-            return told
-        return f"{today} (held; decided was {told})" if told else today
+        if not today or today == question:
+            return question
+        return f"{today} (held; decided was {question})" if question else today
 
     @property
     def explanation(self) -> Explanation | None:
@@ -101,8 +101,10 @@ def explain_why(
     """
     moment = next_moment(present, clock)
     now, coming = replay.explain(present, key, moment)
-    found = next((event for event in events if not event.is_still), None)
-    shown = found if found is not None and (found.by_hand or found.decision is not None) else None
+    latest = next((event for event in events if not event.is_still), None)
+    shown = (
+        latest if latest is not None and (latest.by_hand or latest.decision is not None) else None
+    )
     then = None if shown is None or shown.by_hand else replay.explain_again(shown.commit, key)
     return Why(
         key=key,
@@ -117,7 +119,7 @@ def explain_why(
             for one in replay.foresee(present, key, moment)
             if one.at > moment or shown is None or not shown.by_hand
         ),
-        note="" if found is None or found.by_hand else found.note,
+        note="" if latest is None or latest.by_hand else latest.note,
         faults=_faults(present, {key, named}),
         copies=CopiesOf(present, clock, elsewhere, (key,))(key),
         suspension=suspension_of(present, key, moment, replay),

@@ -39,11 +39,11 @@ def without_refused(
             who = (source, _who(manifest))
             if who not in judged or (not isinstance(who[1], Same) and is_secret(manifest)):
                 judged[who] = _judged(source, manifest, settings, known)
-            found = judged[who]
-            if isinstance(found, str):
-                refused = refused or found
-            elif found is not source:
-                renamed[work.cluster, source] = found
+            verdict = judged[who]
+            if isinstance(verdict, str):
+                refused = refused or verdict
+            elif verdict is not source:
+                renamed[work.cluster, source] = verdict
         if not refused:
             works.append(work)
         else:

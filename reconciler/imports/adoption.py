@@ -66,7 +66,7 @@ def otherwise(
         return ()
     outcome = reconcile(world, now, asked=asked)
     decided = {decision.key: decision for decision in outcome.decisions}
-    found = []
+    others = []
     for key in sorted(asked):
         live = placed_on(after, key)
         decision = decided.get(key)
@@ -77,7 +77,7 @@ def otherwise(
         explanation = None if explain is None else explain()
         unexplained = _Unexplained(key, after, outcome.faults)
         subject = f"{key.namespace}/{key.name}" if key.namespace else key.name
-        found.append(
+        others.append(
             Otherwise(
                 key=key,
                 subject=subject if decision is None else decision.subject,
@@ -86,7 +86,7 @@ def otherwise(
                 why=_reasons(live, afresh, explanation, unexplained),
             )
         )
-    return tuple(found)
+    return tuple(others)
 
 
 def _reasons(
@@ -147,8 +147,8 @@ class _Unexplained:
         if afresh:
             return NOT_CHOSEN
         about = {str(key) for key in self._about(dialect.view())}
-        told = next((one.message for one in self.faults if one.subject in about), "")
-        return f"{NOWHERE}: {told}" if told else NOWHERE
+        message = next((one.message for one in self.faults if one.subject in about), "")
+        return f"{NOWHERE}: {message}" if message else NOWHERE
 
     def _about(self, view: View) -> Iterator[ObjectKey]:
         """Yield what a fault may be of that keeps the object from being scheduled."""

@@ -40,9 +40,9 @@ def read_export(
     Raises:
         UsageError: It is neither JSON nor YAML, or an object in it says not what it is.
     """
-    found = _json(data, name) if data.lstrip()[:1] in (b"{", b"[") else _yaml(data, name)
+    documents = _json(data, name) if data.lstrip()[:1] in (b"{", b"[") else _yaml(data, name)
     objects = []
-    for body in (one for document in found for one in _items(document, name)):
+    for body in (one for document in documents for one in _items(document, name)):
         identity = identify(body, known, is_item=True)
         if not isinstance(identity, Identity):
             wrong = "it holds no object" if identity is None else identity.message

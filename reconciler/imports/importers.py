@@ -159,12 +159,12 @@ def why_secret(body: Body) -> str:
 
 def why_unwanted(key: ObjectKey, wanted: Wanted) -> str:
     """Return why nobody wants a workload, `""` if somebody does."""
-    found = wanted.propagated
+    propagated = wanted.propagated
     if wanted.workloads & names_of(key):
         return ""
-    if found is None:
+    if propagated is None:
         return "a workload; --workloads takes it"
-    if key[:2] in found.kinds or key in found.objects:
+    if key[:2] in propagated.kinds or key in propagated.objects:
         return ""
     return "no policy, placement or decision names its kind; --workloads takes it"
 
@@ -227,19 +227,19 @@ def report_of(body: Body) -> Body:
     step of a move that its copy belongs to.
     """
     metadata = mapping(body, "metadata")
-    told = {name: metadata[name] for name in REPORTED if name in metadata}
+    metadata_told = {name: metadata[name] for name in REPORTED if name in metadata}
     marks = {
         name: value
         for name, value in sorted(mapping(metadata, "annotations").items())
         if name in (*MARK_NAMES, CONTENT, STEP)
     }
     if marks:
-        told["annotations"] = marks
-    found = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": told}
+        metadata_told["annotations"] = marks
+    report = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata_told}
     spec = judged_spec(body)
-    found |= {"spec": spec} if spec else {}
-    found |= {UNSCHEDULABLE: body[UNSCHEDULABLE]} if UNSCHEDULABLE in body else {}
-    return {**found, LAST: _in_order(mapping(body, LAST))}
+    report |= {"spec": spec} if spec else {}
+    report |= {UNSCHEDULABLE: body[UNSCHEDULABLE]} if UNSCHEDULABLE in body else {}
+    return {**report, LAST: _in_order(mapping(body, LAST))}
 
 
 UNSCHEDULABLE = "unschedulable"
@@ -291,28 +291,29 @@ def with_unschedulable(key: ObjectKey, body: Body, live: Iterable[LiveObject]) -
         return body
     owners = {text(mapping(body, "metadata"), "uid")}
     if key.kind == "Deployment":
-        sets = (one.body for one in live if one.key[:2] == REPLICA_SET)
+        sets = (live_object.body for live_object in live if live_object.key[:2] == REPLICA_SET)
         owners = {
-            text(mapping(one, "metadata"), "uid")
-            for one in sets
-            if _owner(one) in owners and _note(one, REVISION) == _note(body, REVISION)
+            text(mapping(live_object, "metadata"), "uid")
+            for live_object in sets
+            if _owner(live_object) in owners
+            and _note(live_object, REVISION) == _note(body, REVISION)
         }
     revision = text(mapping(body, LAST), "updateRevision")
     since: Counter[str] = Counter()
-    for one in live:
-        if one.key[:2] == POD and _owner(one.body) in owners:
-            label = text(mapping(mapping(one.body, "metadata"), "labels"), HASH)
+    for live_object in live:
+        if live_object.key[:2] == POD and _owner(live_object.body) in owners:
+            label = text(mapping(mapping(live_object.body, "metadata"), "labels"), HASH)
             if key.kind != "StatefulSet" or not revision or label == revision:
-                since.update(_unschedulable_since(one.body))
+                since.update(_unschedulable_since(live_object.body))
     listed = [{"since": moment, "replicas": since[moment]} for moment in sorted(since)]
     return {**body, UNSCHEDULABLE: listed}
 
 
 def _owner(body: Body) -> str:
     """Return the uid of the controller of an object, `""` if it has none."""
-    for one in bodies(mapping(body, "metadata"), "ownerReferences"):
-        if one.get("controller") is True:
-            return text(one, "uid")
+    for reference in bodies(mapping(body, "metadata"), "ownerReferences"):
+        if reference.get("controller") is True:
+            return text(reference, "uid")
     return ""
 
 
@@ -324,10 +325,10 @@ def _unschedulable_since(pod: Body) -> Iterator[str]:
     """Yield since when a pod could not be scheduled, nothing if it was, or is going."""
     if mapping(pod, "metadata").get("deletionTimestamp") is not None:
         return
-    for one in bodies(mapping(pod, LAST), "conditions"):
-        said = (text(one, "type"), text(one, "status"), text(one, "reason"))
+    for condition in bodies(mapping(pod, LAST), "conditions"):
+        said = (text(condition, "type"), text(condition, "status"), text(condition, "reason"))
         if said == ("PodScheduled", "False", "Unschedulable"):
-            yield text(one, "lastTransitionTime")
+            yield text(condition, "lastTransitionTime")
 
 
 def _metadata(body: Body, server_made: Sequence[str]) -> Body:

@@ -286,11 +286,11 @@ LISTS = {"agentStatus": "type", "clusterClaims": "name", "conditions": "type"}
 
 
 def _joined(present: Iterable[Body], fresh: Iterable[Body], key: str) -> list[Body]:
-    joined = {str(one.get(key)): one for one in present}
-    for one in fresh:
-        known = joined.get(str(one.get(key)), {})
-        renewed = {**one} if key == "name" else dict(_renewed(known, one))
-        if "lastTransitionTime" in known and known.get("status") == one.get("status"):
+    joined = {str(document.get(key)): document for document in present}
+    for document in fresh:
+        known = joined.get(str(document.get(key)), {})
+        renewed = {**document} if key == "name" else dict(_renewed(known, document))
+        if "lastTransitionTime" in known and known.get("status") == document.get("status"):
             renewed["lastTransitionTime"] = known["lastTransitionTime"]
-        joined[str(one.get(key))] = renewed
+        joined[str(document.get(key))] = renewed
     return list(joined.values())

@@ -110,7 +110,7 @@ def plan_import(
         wanted: What a person wants of it.
         rules: What files are held against.
     """
-    last = {one.key: one for one in live}.values()
+    last = {document.key: document for document in live}.values()
     work = _Import(
         world=world,
         content=content,
@@ -120,13 +120,13 @@ def plan_import(
         covers=inputs_in(world),
         taken=set(world.blobs),
     )
-    for one in last:
-        work.take(one)
-    work.take_reports(one for one in last if agent_report_of(one.key) is not None)
+    for document in last:
+        work.take(document)
+    work.take_reports(document for document in last if agent_report_of(document.key) is not None)
     work.objects += gone_from(world, live, wanted)
     return ImportPlan(
         files=work.files,
-        objects=tuple(sorted(work.objects, key=lambda one: one.key)),
+        objects=tuple(sorted(work.objects, key=lambda document: document.key)),
         world=with_files(world, work.files, rules),
     )
 
@@ -356,9 +356,9 @@ class Absence:
         Of a control plane it may never have been asked for: Secrets are not, nor is what nobody
         wants.
         """
-        one = self.became.get(key)
-        if one is not None and one.became in (Became.SKIPPED, Became.FAILED):
-            return one.why
+        became = self.became.get(key)
+        if became is not None and became.became in (Became.SKIPPED, Became.FAILED):
+            return became.why
         if importer_of(key) is not None:
             return NOT_EXPORTED
         return (
@@ -409,10 +409,10 @@ def why_left_out(
 
 def propagated_in(live: Mapping[ObjectKey, Body]) -> Propagated:
     """Return what the live objects of all APIs name to be taken to clusters."""
-    found = [importer.propagated(live) for importer in IMPORTERS.values()]
+    resources = [importer.propagated(live) for importer in IMPORTERS.values()]
     return Propagated(
-        kinds=frozenset().union(*(one.kinds for one in found)),
-        objects=frozenset().union(*(one.objects for one in found)),
+        kinds=frozenset().union(*(one.kinds for one in resources)),
+        objects=frozenset().union(*(one.objects for one in resources)),
     )
 
 
@@ -443,8 +443,8 @@ def with_needs(wanted: Wanted, live: Iterable[LiveObject], known: KnownKinds) ->
 
     Where only some types are wanted, namespaces are wanted if they are among these.
     """
-    found = wanted.propagated
-    if found is None or wanted.cluster:
+    propagated = wanted.propagated
+    if propagated is None or wanted.cluster:
         return wanted
     taken = {
         one.key.namespace
@@ -454,7 +454,7 @@ def with_needs(wanted: Wanted, live: Iterable[LiveObject], known: KnownKinds) ->
         and not why_skipped(one, wanted, known)
     }
     namespaces = {ObjectKey(*NAMESPACE, "", name) for name in taken}
-    return replace(wanted, propagated=replace(found, objects=found.objects | namespaces))
+    return replace(wanted, propagated=replace(propagated, objects=propagated.objects | namespaces))
 
 
 WORKLOADS = "workloads"
@@ -503,17 +503,17 @@ def status_report(body: Body) -> Body:
     """Return who an object is, and its status."""
     metadata = mapping(body, "metadata")
     named = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
-    told = {name: body[name] for name in ("apiVersion", "kind")}
-    return {**told, "metadata": named, "status": mapping(body, "status")}
+    report = {name: body[name] for name in ("apiVersion", "kind")}
+    return {**report, "metadata": named, "status": mapping(body, "status")}
 
 
 def why_unfit(path: str, data: bytes, rules: Rules) -> str:
     """Return why a pass would not take a file as it is to be written, `""` if it would."""
-    found = validate_file(path, "", data, rules)
-    if found.broken:
-        fault = found.broken[0].fault
+    inspection = validate_file(path, "", data, rules)
+    if inspection.broken:
+        fault = inspection.broken[0].fault
         return f"{fault.field}: {fault.message}" if fault.field else fault.message
-    for document in () if rules.status_only else found.documents:
+    for document in () if rules.status_only else inspection.documents:
         fault_there = misplaced_fault(path, document, rules.known)
         if fault_there is not None:
             return fault_there.message
@@ -525,13 +525,17 @@ def with_files(world: World, files: Mapping[str, bytes], rules: Rules) -> World:
     if not files:
         return world
     world = without_reports(world)
-    inputs = {k: one for k, one in world.inputs.items() if one.origin.path not in files}
-    feedback = {k: one for k, one in world.feedback.items() if one.origin.path not in files}
+    inputs = {
+        k: manifest for k, manifest in world.inputs.items() if manifest.origin.path not in files
+    }
+    feedback = {
+        k: manifest for k, manifest in world.feedback.items() if manifest.origin.path not in files
+    }
     blobs = dict(world.blobs)
     for path, data in files.items():
         blobs[path] = blob_id(data, like=world.revision)
-        for one in _manifests(validate_file(path, blobs[path], data, rules), world):
-            (feedback if one.key.reporter else inputs)[one.key] = one
+        for manifest in _manifests(validate_file(path, blobs[path], data, rules), world):
+            (feedback if manifest.key.reporter else inputs)[manifest.key] = manifest
     laid = replace(
         world,
         inputs={key: inputs[key] for key in sorted(inputs)},

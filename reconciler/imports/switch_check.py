@@ -163,14 +163,14 @@ def check_switch(
     """
     live = decisions_among(seen.live)
     shadow = compare(plan.world, live, now, wanted.listed)
-    found = [d for d in DIALECTS if any(key.group in d.groups for key in live)]
+    dialects = [d for d in DIALECTS if any(key.group in d.groups for key in live)]
     return tuple(
         SwitchCheck(
             api=dialect.name,
             steps=tuple(_steps(dialect, world, plan, seen, live, shadow)),
             moved=tuple(one for one in shadow.moved if one.key.group in dialect.groups),
         )
-        for dialect in found
+        for dialect in dialects
     )
 
 

@@ -49,9 +49,9 @@ def read_folder(
     layout = RepositoryLayout(output_root=output_root)
     source = FolderSource(Path(directory), layout)
     manifests = source.find((), rules=rules)
-    found = manifests.files
+    files = manifests.files
     validated = partial(_validated, revision=revision, documents=documents)
-    contents = track(source.contents(found), len(found))
+    contents = track(source.contents(files), len(files))
     index = index_inputs(validated(INPUTS, contents, rules), KINDS, allowed=manifests.allowed)
     return compose(
         index,

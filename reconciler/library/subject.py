@@ -56,7 +56,7 @@ class Subject:
             events = self.events()
         except HistoryMissing as error:
             cut, events = str(error), self.events(whole=False)
-        found = explain_why(
+        explained = explain_why(
             self.key,
             self.world,
             events,
@@ -65,7 +65,7 @@ class Subject:
             clock=clock,
             elsewhere=branch_files(self.revisions.repository, self.world),
         )
-        return replace(found, note=cut) if cut and found.then is None else found
+        return replace(explained, note=cut) if cut and explained.then is None else explained
 
     def events(self, *, whole: bool = True, first: int = 1) -> Iterator[Event]:
         """Return what happened to it, the newest first.

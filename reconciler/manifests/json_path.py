@@ -135,12 +135,12 @@ def _where(names: Sequence[str], wanted: str, *, equal: bool) -> Lead:
     """Return what leads to those items of a list whose field is, or is not, a text."""
 
     def lead(value: object) -> Iterator[object]:
-        for item in value if isinstance(value, list) else ():
-            value_there = item
+        for element in value if isinstance(value, list) else ():
+            value_there = element
             for name in names:
                 value_there = value_there.get(name) if isinstance(value_there, Mapping) else None
             if value_there is not None and (_text(value_there) == wanted) is equal:
-                yield item
+                yield element
 
     return lead
 

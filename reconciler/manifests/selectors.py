@@ -127,12 +127,12 @@ class LabelIndex(Generic[T]):
     def selected(self, selector: LabelSelector | None) -> Iterator[T]:
         """Yield the objects that a selector selects, in the order given; all for `None`."""
         if selector is None:
-            yield from (one for _, one in self._objects)
+            yield from (key for _, key in self._objects)
             return
         for position in self._candidates(selector):
-            labels, one = self._objects[position]
+            labels, key = self._objects[position]
             if matches(selector, labels):
-                yield one
+                yield key
 
     def _candidates(self, selector: LabelSelector) -> Iterable[int]:
         """Return the positions of all that a selector may select, ascending."""
@@ -171,10 +171,10 @@ class Labelled:
         """Return objects of one kind by their labels."""
         listed = tuple(labels)
         values: dict[str, set[str]] = defaultdict(set)
-        for one in listed:
-            for key, value in one.items():
+        for labelled in listed:
+            for key, value in labelled.items():
                 values[key].add(value)
-        return cls(kind, LabelIndex((one, one) for one in listed), values)
+        return cls(kind, LabelIndex((labelled, labelled) for labelled in listed), values)
 
     @classmethod
     def known(

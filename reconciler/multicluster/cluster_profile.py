@@ -120,10 +120,10 @@ def _readiness(body: Body) -> ClusterReadiness | None:
     """
     conditions = fields.bodies(status_of(body), "conditions")
     joined, healthy = readiness_by(conditions, JOINED), readiness_by(conditions, HEALTHY)
-    told = [one for one in (healthy, joined) if one is not None and one.status in WORST_FIRST]
+    verdicts = [one for one in (healthy, joined) if one is not None and one.status in WORST_FIRST]
     if joined is not None and joined.status == "True":
-        told = [one for one in told if one is not joined]
-    return min(told, key=lambda one: WORST_FIRST.index(one.status), default=None)
+        verdicts = [one for one in verdicts if one is not joined]
+    return min(verdicts, key=lambda one: WORST_FIRST.index(one.status), default=None)
 
 
 def _conditions(one: ClusterReadiness) -> Body:
@@ -155,12 +155,12 @@ MOST = parse_quantity(str(2**63 - 1))  # that Kubernetes counts to
 def _amounts(known: Mapping[str, str], part: str) -> Amounts | None:
     """Return the amounts of a part of the room; what is none is not said."""
     beginning = AMOUNTS[part]
-    found = {
+    amounts = {
         name.removeprefix(beginning): value
         for name, value in known.items()
         if name.startswith(beginning) and _is_amount(value)
     }
-    return found or None
+    return amounts or None
 
 
 def _room(body: Body) -> Room | None:
@@ -500,18 +500,18 @@ def encode_profile(
         wanted: Of the repository.
         declared: Whether a cluster without any status counts as one that is well.
     """
-    told = project(cluster, source, PROFILES, declared=declared)
+    projected = project(cluster, source, PROFILES, declared=declared)
     name = fields.text(fields.mapping(cluster, "metadata"), "name")
     other = profile or {}
     member = label_of(other, MEMBER_LABEL) or uid_of(ObjectKey(*CLUSTER_PROFILE, "", name))
     labels = {
         key: value
-        for key, value in sorted(labels_of(told).items())
+        for key, value in sorted(labels_of(projected).items())
         if is_label_key(key) and is_label_value(value) and key != SET_LABEL
     }
     labels |= {MANAGER_LABEL: wanted.manager, MEMBER_LABEL: member}
     shown_as = fields.text(fields.mapping(other, "spec"), "displayName")
-    said = status_of(told)
+    said = status_of(projected)
     status: dict[str, object] = {
         "conditions": _published_conditions(cluster, source, declared=declared),
         **{part: said[part] for part in ("version", "properties") if part in said},
@@ -539,10 +539,10 @@ def _published_conditions(cluster: Body, source: Language, *, declared: bool) ->
         return [_condition(kind, status, *why) for kind in (HEALTHY, JOINED)]
     row = next(one for one in source.rows if one.fact is READINESS)
     read: ClusterReadiness | None = row.read(cluster)
-    found = read or ClusterReadiness("Unknown", "", "NotReported", "")
-    left = found.reason == "NotJoined"
+    readiness = read or ClusterReadiness("Unknown", "", "NotReported", "")
+    left = readiness.reason == "NotJoined"
     return [
-        _condition(HEALTHY, found.status, found.reason, found.message, found.since),
+        _condition(HEALTHY, readiness.status, readiness.reason, readiness.message, readiness.since),
         _condition(JOINED, *(("False", "NotJoined") if left else ("True", "Reports")), ""),
     ]
 
@@ -602,12 +602,12 @@ def secret_in(value: object, name: str = "") -> str:
     if isinstance(value, str):
         return name if value and (_SECRETS.fullmatch(name) or _VALUES.search(value)) else ""
     if isinstance(value, Mapping):
-        found = (secret_in(one, str(key)) for key, one in value.items())
+        secrets = (secret_in(one, str(key)) for key, one in value.items())
     elif isinstance(value, list | tuple):
-        found = (secret_in(one, name) for one in value)
+        secrets = (secret_in(one, name) for one in value)
     else:
         return ""
-    return next(filter(None, found), "")
+    return next(filter(None, secrets), "")
 
 
 COLUMNS: ColumnTable = {
@@ -655,10 +655,10 @@ def _refused_addresses(body: Body) -> Iterator[Violation]:
 
 def _is_address(address: str, schemes: Sequence[str]) -> bool:
     try:
-        found = urlsplit(address)
+        parts = urlsplit(address)
     except ValueError:
         return False
-    return bool(found.scheme and found.hostname) and (not schemes or found.scheme in schemes)
+    return bool(parts.scheme and parts.hostname) and (not schemes or parts.scheme in schemes)
 
 
 def refuse_profile_update(before: Body, after: Body) -> tuple[Violation, ...]:
@@ -749,22 +749,22 @@ def said_in_vain(key: ObjectKey, body: Body, own: str = "") -> Iterator[Dangling
 
 def _secrets_told(key: ObjectKey, body: Body) -> Iterator[Dangling]:
     """Yield the ways to reach a cluster that hold a secret."""
-    for i, one in enumerate(fields.bodies(status_of(body), "accessProviders")):
-        if held := secret_in(one):
+    for i, provider in enumerate(fields.bodies(status_of(body), "accessProviders")):
+        if held := secret_in(provider):
             yield Dangling(
                 key,
                 f"/status/accessProviders/{i}",
                 "profile-secret",
-                f"{held} of {shown(fields.text(one, 'name'))} holds a secret, which no profile may "
-                "tell; it is not published",
+                f"{held} of {shown(fields.text(provider, 'name'))} holds a secret, which no "
+                "profile may tell; it is not published",
                 "a provider that finds the secret by itself",
             )
 
 
 def _unreadable_properties(key: ObjectKey, body: Body) -> Iterator[Dangling]:
     """Yield the properties that are to be amounts and are none."""
-    for i, one in enumerate(fields.bodies(status_of(body), "properties")):
-        name, value = fields.text(one, "name"), fields.text(one, "value")
+    for i, prop in enumerate(fields.bodies(status_of(body), "properties")):
+        name, value = fields.text(prop, "name"), fields.text(prop, "value")
         readable = _READABLE.get(name) or (
             _is_amount if name.startswith(tuple(AMOUNTS.values())) else None
         )

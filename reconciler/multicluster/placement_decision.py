@@ -196,20 +196,20 @@ def slices_of(world: World, namespace: str, label: str) -> Mapping[int, ObjectKe
     at = bisect_left(
         written, ObjectKey(*PLACEMENT_DECISION, namespace, stem), key=attrgetter("key")
     )
-    found = {}
+    slices = {}
     for one in islice(written, at, None):
         if one.key.namespace != namespace or not one.key.name.startswith(stem):
             break
         index = one.key.name.removeprefix(stem)
         if index.isascii() and index.isdecimal():
-            found[int(index)] = one.key
-    return found
+            slices[int(index)] = one.key
+    return slices
 
 
 def clusters_of(body: Body) -> Iterator[str]:
     """Yield the clusters that a slice names; one is named like its profile."""
-    for one in fields.bodies(body, "decisions"):
-        yield fields.text(fields.mapping(one, "clusterProfileRef"), "name")
+    for decision in fields.bodies(body, "decisions"):
+        yield fields.text(fields.mapping(decision, "clusterProfileRef"), "name")
 
 
 def is_slice_of(body: Body, settings: DecisionPublishing) -> bool:
@@ -250,8 +250,10 @@ def encode_slices(
         notes = {DECIDED_BY: decided, ABOUT: about}
         if settings.replicas:
             counts = ((name, by_name[name].replicas) for name in names)
-            told = ",".join(f"{name}={number}" for name, number in counts if number is not None)
-            notes |= {REPLICAS: told} if told else {}
+            counts_text = ",".join(
+                f"{name}={number}" for name, number in counts if number is not None
+            )
+            notes |= {REPLICAS: counts_text} if counts_text else {}
         slices[key] = {
             "apiVersion": f"{GROUP}/v1alpha1",
             "kind": PLACEMENT_DECISION[1],

@@ -517,11 +517,11 @@ def _leaving(
     """Return what leaves a cluster."""
     rows = []
     for key, copies in trouble.waiting.items():
-        for one in copies:
-            if one.leaving and one.cluster == name:
+        for copy in copies:
+            if copy.leaving and copy.cluster == name:
                 row = object_row(world, key, (), states, links)
                 rows.append(
-                    LeavingRow(anchor=row.anchor, namespace=key.namespace, waits=one.waits_for)
+                    LeavingRow(anchor=row.anchor, namespace=key.namespace, waits=copy.waits_for)
                 )
     return rows
 
@@ -534,9 +534,9 @@ def _pass(world: World, step: PassStep, name: str, links: Links) -> PassHere | N
         for move in one.moves:
             if move.cluster == name:
                 person = named(world, one.key)
-                told = Anchor(called(person), links.object(person))
+                anchor = Anchor(called(person), links.object(person))
                 is_less = move.after is None or move.delta < 0
-                (gone if is_less else came).append((told, step_text(move)))
+                (gone if is_less else came).append((anchor, step_text(move)))
     if not gone and not came and step.rest is not None:
         return None
     return PassHere(step=step, gone=gone, came=came, known=step.rest is not None)

@@ -45,8 +45,8 @@ class Links:
 
     def part(self, name: str, part: str) -> str:
         """Return where a part of a view is, `""` for nowhere."""
-        found = self.view(name)
-        return f"{found.partition('#')[0]}#{part}" if found else ""
+        address = self.view(name)
+        return f"{address.partition('#')[0]}#{part}" if address else ""
 
     def manifest(self, key: ObjectKey, at: str = "") -> str:
         """Return where the texts of an object are, as they were in a commit; `""` for nowhere."""
@@ -298,15 +298,15 @@ class ForgeLinks:
         """Return where a new file is handed over, `""` for nowhere, or if it is too long."""
         if self.kind is None or not self.new:
             return ""
-        found = f"{self.new}?{urlencode(dict(zip(self.kind.named, (path, text), strict=True)))}"
-        return found if len(found) <= LONGEST_NEW else ""
+        address = f"{self.new}?{urlencode(dict(zip(self.kind.named, (path, text), strict=True)))}"
+        return address if len(address) <= LONGEST_NEW else ""
 
     def request(self, subject: str) -> Anchor | None:
         """Return the pull request that a commit merged, by its subject; `None` if it says none."""
-        found = None if self.kind is None else self.kind.merged.search(subject)
-        if found is None or not self.requests:
+        merge = None if self.kind is None else self.kind.merged.search(subject)
+        if merge is None or not self.requests:
             return None
-        number = next(filter(None, found.groups()))
+        number = next(filter(None, merge.groups()))
         return Anchor(f"pull request {number}", f"{self.requests}{number}")
 
 

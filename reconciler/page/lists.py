@@ -99,16 +99,16 @@ class ObjectStates:
             named: How people call it.
             placed: Where it is; empty if nowhere.
         """
-        found = []
+        states = []
         if key in self._trouble.unplaced:
-            found.append(UNPLACED)
+            states.append(UNPLACED)
         if self._down_in(placed):
-            found.append(AT_RISK)
+            states.append(AT_RISK)
         if key in self._trouble.waiting:
-            found.append(WAITING)
+            states.append(WAITING)
         if self._all or not self._suspended.isdisjoint((key, named)):
-            found.append(SUSPENDED)
-        return tuple(found) or ((PLACED,) if placed else (NOWHERE,))
+            states.append(SUSPENDED)
+        return tuple(states) or ((PLACED,) if placed else (NOWHERE,))
 
     def order(self, key: ObjectKey, placed: Placed) -> int:
         """Return how bad an object is, without asking how people call it."""
@@ -117,8 +117,8 @@ class ObjectStates:
     @property
     def are_calm(self) -> bool:
         """Whether no object is otherwise than the others."""
-        found = self._trouble
-        return not (found.unplaced or found.waiting or self._suspended or self._down)
+        trouble = self._trouble
+        return not (trouble.unplaced or trouble.waiting or self._suspended or self._down)
 
     def _down_in(self, placed: Placed) -> list[str]:
         """Return the clusters of an object that are down."""
@@ -192,7 +192,7 @@ def chosen(
     """
     is_wanted = selecting(parse_selector(choice.selector)) if choice.selector.strip() else None
     about = (decided or DecidedObjects(world)).of
-    found = []
+    rows = []
     for key in placements if among is None else among:
         if key not in placements or choice.namespace not in ("", key.namespace):
             continue
@@ -204,8 +204,8 @@ def chosen(
             person = world.inputs.get(about(key).person)
             if person is None or not is_wanted(labels_of(person.body)):
                 continue
-        found.append(key)
-    return found
+        rows.append(key)
+    return rows
 
 
 T = TypeVar("T")
@@ -440,11 +440,11 @@ def list_view(
 
 def _titled(items: Iterable[T], titles: Callable[[T], Iterable[str]]) -> list[tuple[str, T]]:
     """Return items under each of their titles, the title of the first item first."""
-    found: dict[str, list[T]] = {}
-    for one in items:
-        for title in titles(one):
-            found.setdefault(title, []).append(one)
-    return [(title, one) for title, listed in found.items() for one in listed]
+    groups: dict[str, list[T]] = {}
+    for element in items:
+        for title in titles(element):
+            groups.setdefault(title, []).append(element)
+    return [(title, element) for title, listed in groups.items() for element in listed]
 
 
 class _Untitled(Sequence[tuple[str, T]]):
@@ -521,7 +521,7 @@ def _amount(usage: Usage, name: str) -> Amount | None:
 
 def _shown(resources: Resources | Mapping[str, Quantity], name: str) -> str:
     """Return an amount as people write it, `""` where it is not known."""
-    found = resources.get(name)
-    if found is None:
+    amount = resources.get(name)
+    if amount is None:
         return ""
-    return amount_text(name, found)
+    return amount_text(name, amount)

@@ -181,16 +181,16 @@ def _titles(decided: DecidedObjects, group: str) -> Callable[[ObjectKey], str]:
 
 def _policy(decided: DecidedObjects, key: ObjectKey) -> str:
     """Return the policy that an object belongs to, as people call it."""
-    found = decided.of(key).policy
-    return UNCLAIMED if found is None else called(found)
+    policy = decided.of(key).policy
+    return UNCLAIMED if policy is None else called(policy)
 
 
 def _regions(columns: Sequence[str], known: Mapping[str, str]) -> Sequence[tuple[str, int]]:
     """Return the regions of clusters that stand beside each other."""
-    found = [
+    regions = [
         (name, len(list(group))) for name, group in groupby(columns, lambda c: known.get(c, ""))
     ]
-    return found if any(name for name, _ in found) else ()
+    return regions if any(name for name, _ in regions) else ()
 
 
 def _row(
@@ -270,19 +270,23 @@ def heat_map(usages: Iterable[Usage], links: Links, leaving: Mapping[str, int]) 
         links: Where views lead.
         leaving: How many objects are leaving each cluster.
     """
-    ordered = sorted(usages, key=lambda one: (one.region, one.zone, one.key.name, one.key.kind))
+    ordered = sorted(
+        usages, key=lambda usage: (usage.region, usage.zone, usage.key.name, usage.key.kind)
+    )
     grouped: dict[tuple[str, str], list[Usage]] = defaultdict(list)
-    for one in ordered:
-        grouped[one.region, one.zone].append(one)
+    for usage in ordered:
+        grouped[usage.region, usage.zone].append(usage)
     by_zone, is_named = len(ordered) > MOST_CELLS, len(ordered) < MOST_NAMED
-    has_room = any(percent_of([one]) is not None for one in ordered)
-    counted = grouped.values() if by_zone else [[one] for one in ordered]
-    most = max((sum(one.replicas for one in found) for found in counted), default=0)
+    has_room = any(percent_of([usage]) is not None for usage in ordered)
+    counted = grouped.values() if by_zone else [[usage] for usage in ordered]
+    most = max(
+        (sum(usage.replicas for usage in usages_there) for usages_there in counted), default=0
+    )
     scale = HeatScale(has_room=has_room, most=most)
     if by_zone:
         regions: dict[str, list[HeatCell]] = defaultdict(list)
-        for (region, zone), found in grouped.items():
-            regions[region].append(_zone_cell(region, zone, found, links, scale))
+        for (region, zone), usages_there in grouped.items():
+            regions[region].append(_zone_cell(region, zone, usages_there, links, scale))
         zones = [
             HeatZone(anchor=_listed(region, "", links), says="", cells=cells)
             for region, cells in regions.items()
@@ -291,17 +295,20 @@ def heat_map(usages: Iterable[Usage], links: Links, leaving: Mapping[str, int]) 
         zones = [
             HeatZone(
                 anchor=_listed(region, zone, links),
-                says=_counted(found),
-                cells=[_heat_cell(one, links, leaving, scale, is_named=is_named) for one in found],
+                says=_counted(usages_there),
+                cells=[
+                    _heat_cell(usage, links, leaving, scale, is_named=is_named)
+                    for usage in usages_there
+                ],
             )
-            for (region, zone), found in grouped.items()
+            for (region, zone), usages_there in grouped.items()
         ]
     return HeatMap(
         zones=zones,
         measure="percent of cpu or memory used, the greater" if has_room else "replicas",
         legend=scale.legend,
         by_zone=by_zone,
-        has_unknown=has_room and any(percent_of(found) is None for found in counted),
+        has_unknown=has_room and any(percent_of(usages_there) is None for usages_there in counted),
     )
 
 
@@ -352,10 +359,10 @@ class HeatScale(NamedTuple):
 
 def percent_of(usages: Iterable[Usage]) -> int | None:
     """Return the greater part of cpu and memory that is taken, `None` where it is not known."""
-    found = list(usages)
+    listed = list(usages)
     percents = []
     for name in MEASURED:
-        known = [one for one in found if (one.capacity or {}).get(name)]
+        known = [one for one in listed if (one.capacity or {}).get(name)]
         capacity = sum((one.capacity or {})[name] for one in known)
         if capacity:
             percents.append(round(100 * sum(one.used.get(name, 0) for one in known) / capacity))
@@ -378,17 +385,17 @@ def _heat_cell(
     text, look = scale.cell(percent, usage.replicas)
     if usage.over or not is_well(usage):
         look = "off" if usage.leaving else "ill"
-    told = [one.word for one in cluster_states(usage)]
-    told += [] if percent is None else [f"{percent} % used"]
-    told += [f"{usage.objects} objects", f"{usage.replicas} replicas"]
-    told += [f"{leaving[name]} leaving"] if leaving.get(name) else []
-    told += [f"{len(usage.taints)} taints"] if usage.taints else []
+    words = [one.word for one in cluster_states(usage)]
+    words += [] if percent is None else [f"{percent} % used"]
+    words += [f"{usage.objects} objects", f"{usage.replicas} replicas"]
+    words += [f"{leaving[name]} leaving"] if leaving.get(name) else []
+    words += [f"{len(usage.taints)} taints"] if usage.taints else []
     mark = "!" if look == "ill" else "-" if leaving.get(name) else ""
     return HeatCell(
         name=name if is_named else "",
         anchor=Anchor(f"{mark}{text}", links.cluster(usage.key)),
         look=look,
-        says=f"{name}: {', '.join(told)}",
+        says=f"{name}: {', '.join(words)}",
     )
 
 

@@ -155,8 +155,8 @@ def object_list_view(
 def _cluster_titles(placed: Placed, states: ObjectStates) -> Iterable[str]:
     """Return the titles under which an object stands, one for each cluster that has it."""
     names = (str(name) for name, _ in placed)
-    found = [f"{name}, {NOT_READY.word}" if states.is_down(name) else name for name in names]
-    return found or ("no cluster",)
+    titles = [f"{name}, {NOT_READY.word}" if states.is_down(name) else name for name in names]
+    return titles or ("no cluster",)
 
 
 def objects_chosen(
@@ -171,14 +171,14 @@ def _steps_on(count: int, query: ObjectQuery, links: Links) -> list[Anchor]:
     if not 0 < count <= MOST_COMPOSED:
         return []
     these = "it" if count == 1 else f"these {count}"
-    found = [
+    steps = [
         Anchor(
             f"{verb.capitalize()} {these}",
             links.view(verb, of="objects", **query.words, state=query.state),
         )
         for verb in ("rebalance", "suspend")
     ]
-    return [one for one in found if one.href]
+    return [one for one in steps if one.href]
 
 
 class _Lines(Sequence[Line]):
@@ -206,16 +206,16 @@ def object_row(
 ) -> ObjectRow:
     """Return one object."""
     person = named(world, key)
-    found = states.of(key, person, placed)
+    nearby = states.of(key, person, placed)
     return ObjectRow(
         anchor=Anchor(called(person), links.object(person)),
         namespace=key.namespace,
-        states=found,
+        states=nearby,
         placed=placed,
         clusters=len(placed),
         replicas=sum(count for _, count in placed),
         why=states.why(key, placed),
-        cause=causes(key) if UNPLACED in found else "",
+        cause=causes(key) if UNPLACED in nearby else "",
     )
 
 
@@ -363,12 +363,12 @@ class ObjectView:
     @property
     def alike(self) -> Sequence[tuple[str, Sequence[str]]]:
         """The clusters that are not listed, by what is said of them, what most have first."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for one in self.clusters[self.most :]:
-            said = "; ".join(one.why)
-            verdict = one.verdict.partition(",")[0]
-            found[f"{verdict}, {said}" if said else verdict].append(one.cluster)
-        return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        clusters: dict[str, list[str]] = defaultdict(list)
+        for cluster in self.clusters[self.most :]:
+            said = "; ".join(cluster.why)
+            verdict = cluster.verdict.partition(",")[0]
+            clusters[f"{verdict}, {said}" if said else verdict].append(cluster.cluster)
+        return sorted(clusters.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 def object_view(

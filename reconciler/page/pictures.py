@@ -53,11 +53,11 @@ LEAST_APART = 14.0  # of the field: numbers that are closer would cover each oth
 
 def _ticks(marks: Sequence[tuple[float, int]]) -> list[Tick]:
     """Return ticks, but for those that are too close to one before them."""
-    found: list[Tick] = []
+    ticks: list[Tick] = []
     for y, count in marks:
-        if all(abs(y - one.y) >= LEAST_APART for one in found):
-            found.append(Tick(y=y, text=str(count)))
-    return found
+        if all(abs(y - one.y) >= LEAST_APART for one in ticks):
+            ticks.append(Tick(y=y, text=str(count)))
+    return ticks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +197,8 @@ def _outline(xs: Sequence[float], low: Sequence[int], high: Sequence[int], most:
     upper = [p for x, to, y in zip(xs, ends, high, strict=True) for p in ((x, y), (to, y))]
     lower = [p for x, to, y in zip(xs, ends, low, strict=True) for p in ((x, y), (to, y))]
     points = [*upper, *reversed(lower)]
-    told = (f"{x:g},{round(FIELD * (1 - y / (most or 1)), 2):g}" for x, y in points)
-    return f"M{' '.join(told)}Z"
+    points_text = (f"{x:g},{round(FIELD * (1 - y / (most or 1)), 2):g}" for x, y in points)
+    return f"M{' '.join(points_text)}Z"
 
 
 FIELD = 100.0
@@ -435,8 +435,8 @@ class Past:
     def of_cluster(self, usage: Usage) -> BandPicture | None:
         """Return what was on a cluster: replicas, or objects where none has replicas to count."""
         now = ClusterMoves(replicas=usage.replicas, objects=usage.objects)
-        told, in_replicas = cluster_over_time(usage.key.name, now, self.found)
-        return self._bands(told, f"{'Replicas' if in_replicas else 'Objects'} over time")
+        series, in_replicas = cluster_over_time(usage.key.name, now, self.found)
+        return self._bands(series, f"{'Replicas' if in_replicas else 'Objects'} over time")
 
     def _bands(self, told: OverTime, title: str) -> BandPicture | None:
         if not told.steps or told.since is None:

@@ -322,7 +322,7 @@ def asset(name: str) -> str:
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """Return what knows the templates."""
-    found = Environment(
+    templates = Environment(
         loader=PackageLoader("reconciler.page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -330,7 +330,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    found.filters |= {
+    templates.filters |= {
         "parts": parts_shown,
         "placed": lambda placed: "?" if placed is None else placed_text(placed),
         "moment": format_moment,
@@ -344,7 +344,7 @@ def environment() -> Environment:
         "coming": coming_text,
         "delivered": delivered_text,
     }
-    return found
+    return templates
 
 
 @pass_context

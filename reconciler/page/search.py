@@ -72,17 +72,19 @@ def search_view(
     groups: dict[str, list[tuple[ObjectKey, str]]] = {}
     for title, key, path in _matching(world, asked) if asked else ():
         groups.setdefault(title, []).append((key, path))
-    found = [_group(title, groups[title], asked, links) for title in TITLES if title in groups]
+    groups_shown = [
+        _group(title, groups[title], asked, links) for title in TITLES if title in groups
+    ]
     lines = [one for one in commits if asked and _is_asked(one, asked)]
     if lines:
-        found.append(
+        groups_shown.append(
             FoundGroup(
                 title="commits",
                 found=[_commit(one, links) for one in lines[:MOST]],
                 rest=max(0, len(lines) - MOST),
             )
         )
-    return SearchView(words=words, groups=found, looked=len(commits))
+    return SearchView(words=words, groups=groups_shown, looked=len(commits))
 
 
 def _names(text: str) -> tuple[str, str]:
@@ -118,8 +120,8 @@ def _matching(world: World, asked: Sequence[str]) -> Iterator[tuple[str, ObjectK
 
 def _says(key: ObjectKey, path: str, asked: Sequence[str]) -> bool:
     """Return whether each word stands in a kind, a name, a namespace or a file."""
-    told = f"{key.kind}/{key.name} {key.namespace} {path}".lower()
-    return all(word in told for word in asked)
+    text = f"{key.kind}/{key.name} {key.namespace} {path}".lower()
+    return all(word in text for word in asked)
 
 
 def _group(
@@ -149,9 +151,9 @@ def _told(title: str, key: ObjectKey, path: str, links: Links) -> FoundResult:
 
 
 def _is_asked(commit: FoundCommit, asked: Sequence[str]) -> bool:
-    told = f"{commit.subject} {commit.author}".lower()
+    text = f"{commit.subject} {commit.author}".lower()
     return all(
-        word in told or (len(word) >= SHORTEST_ID and commit.revision.startswith(word))
+        word in text or (len(word) >= SHORTEST_ID and commit.revision.startswith(word))
         for word in asked
     )
 

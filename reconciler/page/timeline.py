@@ -105,7 +105,7 @@ def flows_of(moves: Iterable[Sequence[PlacementMove]], *, copies: bool = False) 
         moves: What becomes of each object.
         copies: Count copies of objects that have no replicas, in the place of replicas.
     """
-    found: Counter[tuple[str, str]] = Counter()
+    flows: Counter[tuple[str, str]] = Counter()
     for listed in moves:
         if copies and any(one.delta for one in listed):
             continue
@@ -116,8 +116,8 @@ def flows_of(moves: Iterable[Sequence[PlacementMove]], *, copies: bool = False) 
         for source, target, count in _paired(
             [*sources, (NEW, max(-surplus, 0))], [*targets, (GONE, max(surplus, 0))]
         ):
-            found[source, target] += count
-    return dict(sorted(found.items()))
+            flows[source, target] += count
+    return dict(sorted(flows.items()))
 
 
 def _copies_lost(move: PlacementMove) -> int:
@@ -190,11 +190,11 @@ def _bounded(flows: Flows) -> Flows:
         for pair, count in flows.items():
             sums[pair[side]] += count
         kept.append({name for name, _ in sums.most_common(MOST)})
-    found: Counter[tuple[str, str]] = Counter()
+    bounded: Counter[tuple[str, str]] = Counter()
     for (source, target), count in flows.items():
         pair = (source if source in kept[0] else REST, target if target in kept[1] else REST)
-        found[pair] += count
-    return dict(sorted(found.items()))
+        bounded[pair] += count
+    return dict(sorted(bounded.items()))
 
 
 def _bars(counts: Mapping[str, int], most: int) -> list[Bar]:
@@ -212,7 +212,7 @@ def _paths(flows: Flows, sources: Sequence[Bar], targets: Sequence[Bar]) -> list
     starts = {bar.name: bar for bar in sources}
     ends = {bar.name: bar for bar in targets}
     used: Counter[tuple[int, str]] = Counter()
-    found = []
+    paths = []
     for (source, target), count in flows.items():
         start, end = starts[source], ends[target]
         share = count * min(start.height / start.count, end.height / end.count)
@@ -222,8 +222,8 @@ def _paths(flows: Flows, sources: Sequence[Bar], targets: Sequence[Bar]) -> list
         used[1, target] += count
         middle = (LEFT + BAR + RIGHT) // 2
         path = f"M{LEFT + BAR},{first} C{middle},{first} {middle},{last} {RIGHT},{last}"
-        found.append(Flow(source, target, count, path, max(2, round(share))))
-    return found
+        paths.append(Flow(source, target, count, path, max(2, round(share))))
+    return paths
 
 
 def _middle(bar: Bar, used: int, count: int) -> int:

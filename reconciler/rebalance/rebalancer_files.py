@@ -126,9 +126,9 @@ def pending_in_batches(status: Body) -> Iterator[ObjectKey]:
     Read without the rest of a status: every API asks it in every round.
     """
     if text(mapping(status, "progress"), "lastBatchTime"):
-        for item in bodies(status, "observedWorkloads"):
-            if not text(item, "result"):
-                yield decode_reference(mapping(item, "workload")).key
+        for observed in bodies(status, "observedWorkloads"):
+            if not text(observed, "result"):
+                yield decode_reference(mapping(observed, "workload")).key
 
 
 class RecordedWorkload(NamedTuple):

@@ -140,10 +140,10 @@ def with_surge(placed: Iterable[tuple[ClusterName, int]], surge: Surge | None) -
 
     Nothing else adds the two: whoever delivers, reserves or counts asks here.
     """
-    found = dict(placed)
+    surged = dict(placed)
     for name, count in () if surge is None else surge.doubled.items():
-        found[name] = found.get(name, 0) + count
-    return found
+        surged[name] = surged.get(name, 0) + count
+    return surged
 
 
 def begin(
@@ -287,20 +287,20 @@ def _take(placed: Placed, goal: Placed, ready: Placed) -> tuple[Placed, Placed]:
     Clusters with more than the goal give as many, the last by name first, as where batches move
     replicas at once. Without such a cluster nothing is taken: there would be more than before.
     """
-    found, taken = dict(placed), {}
+    remaining, taken = dict(placed), {}
     surplus = _above(placed, goal)
     for name, count in sorted(ready.items()):
-        share = min(count, goal.get(name, 0) - found.get(name, 0), sum(surplus.values()))
+        share = min(count, goal.get(name, 0) - remaining.get(name, 0), sum(surplus.values()))
         if share <= 0:
             continue
         taken[name] = share
-        found[name] = found.get(name, 0) + share
+        remaining[name] = remaining.get(name, 0) + share
         for source in sorted(surplus, reverse=True):
             given = min(share, surplus[source])
             surplus[source] -= given
-            found[source] -= given
+            remaining[source] -= given
             share -= given
-    return {name: count for name, count in sorted(found.items()) if count}, taken
+    return {name: count for name, count in sorted(remaining.items()) if count}, taken
 
 
 def _above(one: Placed, other: Placed) -> dict[ClusterName, int]:

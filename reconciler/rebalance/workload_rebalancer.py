@@ -382,8 +382,8 @@ class RebalancerStep:
         limits = self.rebalancer.make_before_break
         if limits is None:
             return {}
-        found = (one for ref, one in self.found.items() if ref not in self.refused)
-        return {target.key: limits for target in found if target is not None}
+        results = (one for ref, one in self.found.items() if ref not in self.refused)
+        return {target.key: limits for target in results if target is not None}
 
     def close(self, rescheduled: Rescheduled) -> Advance:
         """Return how the rebalancer stands after the pass.
@@ -492,23 +492,23 @@ class MovedInParts:
 
 
 def _pending_in_parts(world: World) -> frozenset[ObjectKey] | None:
-    found: set[ObjectKey] = set()
-    for one in world.outputs_of_kind(REBALANCER):
-        if one.key not in world.inputs:
+    pending: set[ObjectKey] = set()
+    for record in world.outputs_of_kind(REBALANCER):
+        if record.key not in world.inputs:
             continue  # it is withdrawn
         try:
-            found.update(pending_in_batches(mapping(one.body, "status")))
+            pending.update(pending_in_batches(mapping(record.body, "status")))
         except UserError:
             return None
-    return frozenset(found.union(_triggered_in_steps(world)))
+    return frozenset(pending.union(_triggered_in_steps(world)))
 
 
 def _triggered_in_steps(world: World) -> Iterator[ObjectKey]:
     """Yield what a ScheduleTrigger with limits is still moving."""
-    for one in world.outputs_of_kind(TRIGGER):
-        written = world.inputs.get(one.key)
+    for record in world.outputs_of_kind(TRIGGER):
+        written = world.inputs.get(record.key)
         if written is not None and mapping(mapping(written.body, "spec"), "limits"):
-            for reference, reason in decode_trigger_status(one.body).failed:
+            for reference, reason in decode_trigger_status(record.body).failed:
                 if not is_given_up(reason):
                     yield reference.key
 

@@ -236,9 +236,9 @@ def replaced(column: Numbers, number: int, other: int) -> Numbers:
     """
     if isinstance(column, list) or abs(other) >= 2**63:
         return column_of(other if one == number else one for one in listed(column))
-    found = column.copy()
-    found[column == number] = other
-    return found
+    changed = column.copy()
+    changed[column == number] = other
+    return changed
 
 
 def with_number(column: Numbers, clusters: Mask, number: int) -> Numbers:
@@ -247,15 +247,15 @@ def with_number(column: Numbers, clusters: Mask, number: int) -> Numbers:
     >>> with_number(column_of([1, 2, 3]), Mask(0b101), 7)
     [7, 2, 7]
     """
-    found = column.copy()
-    if isinstance(found, list):
+    changed = column.copy()
+    if isinstance(changed, list):
         for position in positions_of(clusters):
-            found[position] = number
-        return found
+            changed[position] = number
+        return changed
     import numpy as np
 
-    found[np.frombuffer(bits_of(clusters, len(found)), dtype=np.bool_)] = number
-    return found
+    changed[np.frombuffer(bits_of(clusters, len(changed)), dtype=np.bool_)] = number
+    return changed
 
 
 def listed(column: Numbers) -> list[int]:

@@ -144,8 +144,8 @@ class CopiesOf:
     def _held_on(self, key: ObjectKey) -> Mapping[ClusterName, str]:
         """Return the clusters on which a change of content waits for its stage, and why."""
         if self._held is None:
-            found = held_in(self.world).items()
-            self._held = {decision_on(one): clusters for one, clusters in found}
+            held = held_in(self.world).items()
+            self._held = {decision_on(one): clusters for one, clusters in held}
         return self._held.get(key, {})
 
     def _is_down(self, dialect: Dialect, name: ClusterName) -> bool:

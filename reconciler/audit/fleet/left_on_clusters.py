@@ -157,9 +157,9 @@ def _told_by(world: World, rebalancers: Iterable[ObjectKey], key: ObjectKey) -> 
     for rebalancer in rebalancers:
         output = world.outputs.get(rebalancer)
         listed = () if output is None else decode_record(output.body).workloads
-        for one in listed:
-            if decided_on(one.reference) == key:
-                return one.reason or one.waits_for
+        for report in listed:
+            if decided_on(report.reference) == key:
+                return report.reason or report.waits_for
     return ""
 
 

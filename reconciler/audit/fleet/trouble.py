@@ -90,15 +90,15 @@ def failed_rebalances(world: World) -> tuple[FailedRebalance, ...]:
         for output in world.outputs_of_kind(kind.id):
             if output.key not in world.inputs:
                 continue
-            told = [
+            failures = [
                 (one.reference, one.reason)
                 for one in decode_record(output.body).workloads
                 if one.result == WorkloadResult.FAILED
             ]
-            told += decode_trigger_status(output.body).failed
+            failures += decode_trigger_status(output.body).failed
             rows += (
                 FailedRebalance(output.key, target_name(reference), reason)
-                for reference, reason in told
+                for reference, reason in failures
             )
     return tuple(sorted(rows))
 

@@ -380,8 +380,11 @@ def _causes(
         run = replay.run(inputs, outputs, now, of=decision.key)
         if isinstance(run, UnreadableRevision):
             continue
-        found = run.decision_on(decision.key)
-        if found is not None and (found.before, found.after) == (decision.before, decision.after):
+        decided = run.decision_on(decision.key)
+        if decided is not None and (decided.before, decided.after) == (
+            decision.before,
+            decision.after,
+        ):
             return (commit,) if is_by_hand(commit) else ()
     return people
 

@@ -94,13 +94,13 @@ def differences(
     before: Mapping[ObjectKey, Placed], after: Mapping[ObjectKey, Placed]
 ) -> tuple[ObjectMoves, ...]:
     """Return what is elsewhere on two sides, sorted by object."""
-    found = []
+    moved = []
     for key in sorted(before.keys() | after.keys()):
         then, later = before.get(key, ()), after.get(key, ())
         moves = tuple(one for one in moves_of(then, later) if one.before != one.after)
         if moves:
-            found.append(ObjectMoves(key, moves))
-    return tuple(found)
+            moved.append(ObjectMoves(key, moves))
+    return tuple(moved)
 
 
 def _clusters(body: Body | None, key: ObjectKey) -> Iterable[tuple[str, int]]:

@@ -122,17 +122,17 @@ def undo_of(commit: Commit, head: str, replay: Replay, *, passes: str, also: boo
     revisions = replay.revisions
     if claim_of(commit) is not None:
         return _undo_of_pass(_computed(commit, replay), commit, head, replay, also=also)
-    own = {one.path: one for one in revisions.changes(commit)}
+    own = {earlier.path: earlier for earlier in revisions.changes(commit)}
     if edited_outputs(own.values(), revisions.layout):
         record = {output_path(revisions.layout.output_root, key) for key in ALONE}
         own = {path: change for path, change in own.items() if path not in record}
         return _undo_of_files(own, commit, head, revisions, also=also)
     took = None
-    for one in revisions.between(commit.revision, passes):  # the newest first
-        if not is_by_hand(one):
-            if not _took(one, commit, revisions):
+    for earlier in revisions.between(commit.revision, passes):  # the newest first
+        if not is_by_hand(earlier):
+            if not _took(earlier, commit, revisions):
                 break
-            took = one
+            took = earlier
     if took is None:
         return _undo_of_files(own, commit, head, revisions, also=also)
     computed = replace(_computed(took, replay), edits=own)

@@ -289,8 +289,8 @@ def assess(
     baseline = reconcile(world, now, memo=memo)
     for key in clusters:
         failing = apply_edits(world, [Named(key.name, fail((key,), failed_at))])
-        found = preview(world, failing, now, baseline=baseline, memo=memo, warns=False)
-        yield _impact(key, found)
+        foreseen = preview(world, failing, now, baseline=baseline, memo=memo, warns=False)
+        yield _impact(key, foreseen)
 
 
 def ranked(impacts: Iterable[Impact]) -> list[Impact]:

@@ -206,16 +206,16 @@ def foresee_alone(
 
 def told_by(passes: Iterable[tuple[datetime, Outcome]]) -> tuple[Coming, ...]:
     """Return what passes do, one after the other, each with its moment."""
-    found: dict[tuple[ObjectKey, str], Coming] = {}
+    announced: dict[tuple[ObjectKey, str], Coming] = {}
     waits: tuple[Wait, ...] = ()
     for at, outcome in passes:
         for coming in _at(at, waits, outcome.decisions):
-            found.setdefault((coming.key, coming.why), coming)
+            announced.setdefault((coming.key, coming.why), coming)
         waits = tuple(wait for wait in outcome.waits if wait.until > at)
     for wait in waits:
         if wait.then:
-            found.setdefault((wait.key, wait.reason), _waited(wait, None))
-    return tuple(sorted(found.values(), key=_in_time))
+            announced.setdefault((wait.key, wait.reason), _waited(wait, None))
+    return tuple(sorted(announced.values(), key=_in_time))
 
 
 def _in_time(coming: Coming) -> tuple[datetime, ObjectKey, str]:

@@ -481,9 +481,9 @@ def passes_ahead(
     """
     plain = not (_delivers(base) or _delivers(merged))
     if settled is not None and plain:
-        found = passes_since(settled, now, base, merged)
-        if found is not None:
-            return found
+        ahead = passes_since(settled, now, base, merged)
+        if ahead is not None:
+            return ahead
     memo = Memo()
     begun = [(world, reconcile(world, now, memo=memo)) for world in (base, merged)]
     return passes_of_each(begun, now, memo=memo)

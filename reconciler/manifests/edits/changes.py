@@ -171,12 +171,12 @@ def parse_taint_changes(words: Sequence[str]) -> TaintChanges:
             raise UsageError(f"{shown(word)} must be KEY=VALUE:EFFECT, KEY:EFFECT- or KEY-")
         (removed if goes else added).append(TaintWord(key, value, effect))
     pairs = [(taint.key, taint.effect) for taint in added]
-    for one in added:
-        if pairs.count((one.key, one.effect)) > 1:
-            raise UsageError(f"the taint {one.key}:{one.effect} is given twice")
-    for one in removed:
-        if any(one.fits({"key": key, "effect": effect}) for key, effect in pairs):
-            raise UsageError(f"the taint {one} cannot be set and removed at once")
+    for change in added:
+        if pairs.count((change.key, change.effect)) > 1:
+            raise UsageError(f"the taint {change.key}:{change.effect} is given twice")
+    for change in removed:
+        if any(change.fits({"key": key, "effect": effect}) for key, effect in pairs):
+            raise UsageError(f"the taint {change} cannot be set and removed at once")
     return TaintChanges(tuple(added), tuple(removed))
 
 

@@ -69,8 +69,8 @@ class KubernetesKinds:
     def with_custom(self, definitions: Iterable[Json]) -> "KubernetesKinds":
         """Return the same with the kinds of CRDs; one that an API server refuses defines none."""
         taken = [_without_null(crd) for crd in definitions if self.violations_of(crd) == ()]
-        found = [one for crd in taken for one in _versions_of(crd)]
-        files = {f"custom/{number}.json": one for number, one in enumerate(found)}
+        versions = [one for crd in taken for one in _versions_of(crd)]
+        files = {f"custom/{number}.json": one for number, one in enumerate(versions)}
         return replace(self, custom=Schemas(files))
 
     def violations_of(self, body: Json) -> tuple[Violation, ...] | None:

@@ -26,9 +26,9 @@ def repeated(keys: Sequence[str], value: object) -> Iterator[int]:
     [2]
     """
     seen = set()
-    for position, item in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(item, Mapping):
-            identity = tuple(repr(item.get(key)) for key in keys)
+    for position, element in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(element, Mapping):
+            identity = tuple(repr(element.get(key)) for key in keys)
             if identity in seen:
                 yield position
             seen.add(identity)

@@ -94,15 +94,15 @@ def _write_items(
     if depth > MAX_DEPTH:
         raise ValueError(f"a body must be at most {MAX_DEPTH} levels deep")
     inner = indent + "  "
-    for item in items:
+    for element in items:
         parts.append(f"{lead}- ")
         lead = indent
-        if item and isinstance(item, list | tuple):
-            _write_items(item, inner, parts, depth + 1, "")
-        elif item and type(item) not in SCALARS and _is_mapping(item):
-            _write_mapping(item, inner, parts, depth + 1)
+        if element and isinstance(element, list | tuple):
+            _write_items(element, inner, parts, depth + 1, "")
+        elif element and type(element) not in SCALARS and _is_mapping(element):
+            _write_mapping(element, inner, parts, depth + 1)
         else:
-            parts.append(f"{encode_scalar(item)}\n")
+            parts.append(f"{encode_scalar(element)}\n")
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:

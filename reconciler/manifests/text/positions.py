@@ -231,12 +231,12 @@ def _items(
     if not isinstance(items, list | None):
         yield at, NO_ITEMS
         return
-    for number, item in enumerate(items or ()):
+    for number, element in enumerate(items or ()):
         place = f"{at}/{number}"
-        if not isinstance(item, Mapping):
+        if not isinstance(element, Mapping):
             yield place, NO_OBJECT
             continue
-        whole = _with_kind(item, body)
+        whole = _with_kind(element, body)
         if is_list(whole, known):
             yield from _items(whole, place, known)
         else:
@@ -258,13 +258,13 @@ def _placed(
     spots = [Spot(listed.index, pointer) for pointer, _ in found]
     at = locate_all(data, spots) if found else {}
     places = [*(at[spot] for spot in spots), END]
-    for (pointer, item), (start, end) in zip(found, pairwise(places), strict=True):
+    for (pointer, element), (start, end) in zip(found, pairwise(places), strict=True):
         document = replace(
             listed,
             line=start[0],
             column=start[1],
             pointer=pointer,
-            body=listed.body if isinstance(item, Unidentified) else item,
+            body=listed.body if isinstance(element, Unidentified) else element,
             aliases=tuple(place for place in listed.aliases if start <= place < end),
         )
-        yield BrokenItem(document, item) if isinstance(item, Unidentified) else document
+        yield BrokenItem(document, element) if isinstance(element, Unidentified) else document

@@ -189,12 +189,12 @@ def read(data: bytes, path: str) -> Reading:
     documents: list[Document] = []
     faults: list[Located] = []
     passed = 0
-    for one in contents:
-        match one:
+    for content in contents:
+        match content:
             case Document():
-                documents.append(one)
+                documents.append(content)
             case Located():
-                faults.append(_of_template(one, data))
+                faults.append(_of_template(content, data))
             case Passed():
                 passed += 1
     return Reading(tuple(documents), tuple(faults), passed)

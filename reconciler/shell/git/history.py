@@ -301,9 +301,9 @@ class FolderLine:
         excluded = [f"^{check_commit(one)}" for one in but]
         arguments = ("rev-list", "--parents", *how, check_commit(head), *excluded, "--")
         lines = (line.split(" ") for line in self.repository.git.line(*arguments).splitlines())
-        found = {revision: parents for revision, *parents in lines}
-        self._look({one: parents for one, parents in found.items() if len(parents) > 1})
-        return found
+        parents_of = {revision: parents for revision, *parents in lines}
+        self._look({one: parents for one, parents in parents_of.items() if len(parents) > 1})
+        return parents_of
 
     def _that_changed(self, line: Mapping[str, str], paths: Sequence[str]) -> list[str]:
         """Return the commits that changed some paths against the ones before them."""
@@ -335,11 +335,11 @@ class FolderLine:
         if not commits:
             return {}
         stdin = "".join(f"{check_commit(one)}:{self.folder}\n" for one in commits)
-        told = self.repository.git.output(
+        output = self.repository.git.output(
             "cat-file", "--batch-check=%(objectname)", stdin=stdin.encode(errors="surrogateescape")
         ).splitlines()
-        found = ("" if line.endswith(b" missing") else line.decode("ascii") for line in told)
-        return dict(zip(commits, found, strict=True))
+        trees = ("" if line.endswith(b" missing") else line.decode("ascii") for line in output)
+        return dict(zip(commits, trees, strict=True))
 
     def _changed(self, one: str, other: str) -> bool:
         """Return whether the folder was changed on the side of a commit since it left the other."""
@@ -482,11 +482,11 @@ def changes_between(
     by_commit: dict[str, list[ChangedFile]] = {}
     fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
     changes: list[ChangedFile] = []
-    for one in fields:
-        if not one.startswith(":"):
-            changes = by_commit.setdefault(one.strip(), [])
+    for entry in fields:
+        if not entry.startswith(":"):
+            changes = by_commit.setdefault(entry.strip(), [])
             continue
-        modes = one.removeprefix(":").split(" ")
+        modes = entry.removeprefix(":").split(" ")
         before, after = tree_entry(modes[0], modes[2]), tree_entry(modes[1], modes[3])
         changes.append(ChangedFile(next(fields), before, after))
     return by_commit

@@ -277,22 +277,22 @@ class SilenceJudge:
 
     def _ask(self, expected: Collection[str], every: float, now: datetime) -> None:
         try:
-            found = self.references()
+            references = self.references()
         except ShellError as error:
             self._pushed.pause()
             self.problem = f"the heartbeats at the remote cannot be read: {error}"
             return
         self._asked_at, self.problem = now, ""
-        for name, mark in found.items():
+        for name, mark in references.items():
             if self._marks.get(name, mark) != mark:
                 self._pushed.hear(name, every)
-        self._marks = dict(found)
-        self._pushed.look(now, dict.fromkeys({*found, *expected}, every))
+        self._marks = dict(references)
+        self._pushed.look(now, dict.fromkeys({*references, *expected}, every))
 
     def is_silent(self, name: str, seconds: float) -> bool:
         """Return whether one is silent in every way in which it is heard."""
-        found = [one.is_silent(name, seconds) for one in (self.posted, self._pushed)]
-        return all(one is not False for one in found) and True in found
+        silences = [one.is_silent(name, seconds) for one in (self.posted, self._pushed)]
+        return all(one is not False for one in silences) and True in silences
 
     @property
     def stands_in(self) -> bool:

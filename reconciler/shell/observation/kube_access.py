@@ -76,13 +76,13 @@ def context_access(kubeconfigs: str, context: str) -> KubeAccess:
     there = [path for path in paths if path.is_file()] or paths
     configs = [_Entry(_read(path), path.parent) for path in there]
     chosen = at(_named(configs, "contexts", context, kubeconfigs).body, "context")
-    found = _named(configs, "clusters", str(chosen.get("cluster")), kubeconfigs)
-    cluster = _Entry(at(found.body, "cluster"), found.here)
+    section = _named(configs, "clusters", str(chosen.get("cluster")), kubeconfigs)
+    cluster = _Entry(at(section.body, "cluster"), section.here)
     named = chosen.get("user")
     user = _Entry({}, Path())
     if named:
-        found = _named(configs, "users", str(named), kubeconfigs)
-        user = _Entry(at(found.body, "user"), found.here)
+        section = _named(configs, "users", str(named), kubeconfigs)
+        user = _Entry(at(section.body, "user"), section.here)
     for plugin in ("exec", "auth-provider"):
         if user.body.get(plugin):
             raise UsageError(
@@ -163,9 +163,9 @@ def _read(path: Path) -> Body:
 
 def _named(configs: Iterable[_Entry], section: str, name: str, where: str) -> _Entry:
     for config in configs:
-        for one in mappings_of(config.body.get(section)):
-            if one.get("name") == name:
-                return _Entry(one, config.here)
+        for entry in mappings_of(config.body.get(section)):
+            if entry.get("name") == name:
+                return _Entry(entry, config.here)
     raise UsageError(f'{where} has no "{name}" among its {section}')
 
 

@@ -23,9 +23,9 @@ class MendedIndexes:
 
     def take(self) -> tuple[str, ...]:
         """Return what was not told yet, once."""
-        found = tuple(self.sentences)
+        sentences = tuple(self.sentences)
         self.sentences.clear()
-        return found
+        return sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -435,10 +435,10 @@ class Trust:
                 signed, misplaced = self._judged(piece, branch, purpose)
             except GitError:
                 signed, misplaced = self._judged_singly(piece, branch, purpose)
-            for one in signed:
-                if one.problem:
-                    return _Judged(good, one, misplaced=one.revision in misplaced)
-                good.append(one.revision)
+            for commit in signed:
+                if commit.problem:
+                    return _Judged(good, commit, misplaced=commit.revision in misplaced)
+                good.append(commit.revision)
         return _Judged(good, None)
 
     def _piece(self, line: Sequence[str]) -> Sequence[str]:

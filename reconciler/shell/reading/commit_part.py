@@ -69,8 +69,8 @@ class CommitHeads:
         for heads in (self.inputs, self.outputs):
             for path, head in heads.items():
                 if head is not None:
-                    for one in head.documents:
-                        by_kind[one[:2]].append((path, one))
+                    for document in head.documents:
+                        by_kind[document[:2]].append((path, document))
         return by_kind
 
     def kinds(self) -> frozenset[Kind] | None:

@@ -224,7 +224,7 @@ class Restorations:
             outputs: Full hex id of the commit with the outputs.
             recorded: The faults of the last pass: what was refused is still asked for.
         """
-        found: list[FormerOutputs] = []
+        restored: list[FormerOutputs] = []
         faults: list[Fault] = []
         refused = refused_in(recorded)
         for path in sorted({*edited, *(path for path, _ in refused)}):
@@ -238,10 +238,10 @@ class Restorations:
                     continue
                 if COMMIT_ID.fullmatch(commit) and self.trees.leads_to(commit, outputs):
                     had = tuple(self._outputs(owner, commit))
-                    found.append(FormerOutputs(about, owner, commit, had))
+                    restored.append(FormerOutputs(about, owner, commit, had))
                 else:
                     faults.append(unknown_commit(inputs[about]))
-        return tuple(sorted(found, key=attrgetter("about"))), tuple(faults)
+        return tuple(sorted(restored, key=attrgetter("about"))), tuple(faults)
 
     def _outputs(self, owner: ObjectKey, commit: str) -> Iterator[Manifest]:
         """Yield the outputs of an object at a commit."""

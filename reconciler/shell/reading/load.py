@@ -305,8 +305,8 @@ class Loader:
         )
         if not (restoring or faults):
             return world
-        told = tuple(sorted({*world.faults, *faults}))
-        return replace(world, restoring=restoring, faults=told)
+        every = tuple(sorted({*world.faults, *faults}))
+        return replace(world, restoring=restoring, faults=every)
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""
@@ -340,9 +340,9 @@ class Loader:
         """Read the configuration first, since it says which files are read."""
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
         self._formats.check(CONFIGURATION_PATH, entry)
-        found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
-        used.update((CONFIGURATION_PATH, file.blob) for file in found)
-        index = index_inputs(found, KINDS)
+        files = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
+        used.update((CONFIGURATION_PATH, file.blob) for file in files)
+        index = index_inputs(files, KINDS)
         good = self._good_versions.find(
             index,
             revision,
