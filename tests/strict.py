@@ -1,12 +1,13 @@
 """What production contains or leaves out is let out, or done all the same, in every test."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from reconciler.dialects import object_pass
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.karmada.decide import decide
-from reconciler.dialects.karmada.plan import DraftedBindings
+from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.plan import AlikeBindings, DraftedBindings
 from reconciler.dialects.object_pass import FaultPlace, Part
 from reconciler.dialects.ocm.decide import decide as decide_placement
 from reconciler.dialects.ocm.plan import PlacementsInTurn
@@ -15,13 +16,15 @@ from reconciler.model.identity import ObjectKey
 
 CONTAIN = object_pass.unforeseen
 DECIDE = DraftedBindings.decide
+DECIDE_ALIKE = AlikeBindings.decide
 DECIDE_PLACEMENT = PlacementsInTurn.decide
 
 
 def enforce() -> None:
-    """Let every exception that nobody foresaw out, and decide created objects again, here."""
+    """Let every exception that nobody foresaw out, and decide each object by itself, here."""
     object_pass.unforeseen = _fail
     DraftedBindings.decide = _decide_again  # type: ignore[method-assign]  # in tests
+    AlikeBindings.decide = _decide_alike  # type: ignore[method-assign]  # in tests
     PlacementsInTurn.decide = _decide_placement_again  # type: ignore[method-assign]  # in tests
 
 
@@ -39,6 +42,23 @@ def _decide_again(
     if known is not None:
         _hold(known, decide(draft, None, bindings.around), present)
     return DECIDE(bindings, key, demand)
+
+
+def _decide_alike(self: AlikeBindings, draft: Draft, decide: Callable[[], Part]) -> Part:
+    """Hold what a binding that is alike says of one to what that is decided by itself."""
+    found: list[Part] = []
+
+    def noted() -> Part:
+        found.append(decide())
+        return found[-1]
+
+    part = DECIDE_ALIKE(self, draft, noted)
+    if not found:
+        alone = noted()
+        told = [one.decision and one.decision.cause.sources for one in (part, alone)]
+        assert part._replace(explain=None) == alone._replace(explain=None), draft.key
+        assert told[0] == told[1], draft.key
+    return part
 
 
 def _decide_placement_again(

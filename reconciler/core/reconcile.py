@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 
 from reconciler.core.changes import (
     Change,
@@ -58,7 +59,7 @@ from reconciler.manifests.paths import (
     is_frozen,
     output_path,
 )
-from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.emitter import Written, encode
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.kinds import Kind
@@ -418,13 +419,14 @@ def _diff(
         else:
             bodies[key] = outputs[key].body
     changes: list[Change] = []
-    for key, body in bodies.items():
+    shared: Written = {}
+    for key, body in sorted(bodies.items(), key=itemgetter(0)):  # alike ones have names alike
         known = outputs.get(key)
         path = output_path(root, key) if known is None else known.origin.path
         paths.discard(path)
         if path in world.frozen:
             continue
-        content = encode(body)
+        content = encode(body, shared)
         if world.present.get(path) != blob_id(content.encode(), like=world.revision):
             changes.append(WriteFile(path, content))
     changes.extend(

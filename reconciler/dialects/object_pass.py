@@ -16,7 +16,7 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger, Results
 from reconciler.dialects.reads import ReadTable
 from reconciler.errors import ReconcilerError, UserError
 from reconciler.model.body import Body, keep_present
-from reconciler.model.decision import Decision, Explain, Wait
+from reconciler.model.decision import Decision, Explain, Explanation, Wait
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.records import dataclass, field
@@ -177,6 +177,16 @@ class Part(NamedTuple):
     local: bool = False
     scored: frozenset[str] = frozenset()
     again: "Part | None" = None
+
+    def explained(self) -> Explanation:
+        """Return what explains it.
+
+        Raises:
+            ValueError: Nothing does.
+        """
+        if self.explain is None:
+            raise ValueError("nothing explains this part")
+        return self.explain()
 
 
 def has_news(part: Part) -> bool:

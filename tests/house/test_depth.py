@@ -69,7 +69,7 @@ PAIRS = frozenset(
 )
 """Rooms that import each other: each pair is one room, or something stands in the wrong one."""
 
-PUBLIC_WITH_ONE_USER = 1403
+PUBLIC_WITH_ONE_USER = 1406
 """Public functions and classes that a single other file uses."""
 
 FILES_ENTERED: Mapping[str, int] = {"karmada": 29, "ocm": 13, "kubefleet": 31}

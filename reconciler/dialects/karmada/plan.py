@@ -5,7 +5,7 @@ A round decides only those that a change concerns, or that must be looked at all
 room of clusters in their order. What is remembered between rounds and passes only saves work.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
@@ -23,7 +23,7 @@ from reconciler.dialects.inventory import (
     take_inventory,
     views_before,
 )
-from reconciler.dialects.karmada.api.binding import BINDINGS
+from reconciler.dialects.karmada.api.binding import BINDINGS, named_otherwise
 from reconciler.dialects.karmada.api.binding_spec import (
     Targets,
     copies_in,
@@ -79,6 +79,7 @@ from reconciler.dialects.karmada.scheduler.reschedule import (
 from reconciler.dialects.karmada.scheduler.room import ProtectedFleet
 from reconciler.dialects.karmada.view.binding_file import is_edited
 from reconciler.dialects.karmada.view.rebalance_target import held_since, standing_of, target_of
+from reconciler.dialects.karmada.view.record import policy_of, workload_of
 from reconciler.dialects.object_pass import (
     CreatedParts,
     Failed,
@@ -116,6 +117,7 @@ from reconciler.schedule.capacity import (
     demand_of_replicas,
     order_of,
 )
+from reconciler.schedule.fleet import remember
 
 
 def reported_room(cluster: Body) -> ReportedRoom | None:
@@ -189,6 +191,36 @@ class BindingChanges:
             yield ANY_CLUSTER
 
 
+@dataclass(slots=True, eq=False)
+class AlikeBindings:
+    """New bindings that a round decided, for others that ask the same and have other names."""
+
+    _decided: dict[Hashable, tuple[Draft, Part]] = field(default_factory=dict)
+
+    def decide(self, draft: Draft, decide: Callable[[], Part]) -> Part:
+        """Decide a new binding of a policy, or have it say what one does that is alike.
+
+        Whether that may be said of others is known where it is known what it is `again`.
+
+        Raises:
+            UserError: Something in the binding cannot be read.
+        """
+        first, part = remember(self._decided, draft.question, lambda: (draft, decide()))
+        again, decision, news = part.again, part.decision, part.edited or has_news(part)
+        if first is draft or again is None or decision is None or news or not draft.asks_as(first):
+            return part if first is draft else decide()
+        body = named_otherwise(part.outputs[first.key], draft.key, draft.resource, draft.owners)
+        outputs: Mapping[ObjectKey, Body] = {draft.key: body}
+        sources = (workload_of(draft), *policy_of(draft))
+        cause = replace(decision.cause, sources=sources)
+        return part._replace(
+            outputs=outputs,
+            decision=replace(decision, key=draft.key, subject=draft.subject, cause=cause),
+            explain=lambda: decide().explained(),
+            again=again._replace(outputs=outputs),
+        )
+
+
 @dataclass(slots=True, kw_only=True)
 class DraftedBindings:
     """Bindings, as the loop over objects asks for them.
@@ -202,6 +234,7 @@ class DraftedBindings:
         ledger: What is reserved in clusters, `None` where room is not protected.
         lost: Clusters that cannot be read.
         created: Those that the round before created, as they are unless something else differs.
+        alike: Those that this round decided first, of others that ask the same.
     """
 
     drafts: Mapping[ObjectKey, Draft]
@@ -212,6 +245,7 @@ class DraftedBindings:
     ledger: Ledger | None
     lost: Mapping[str, object]
     created: CreatedParts
+    alike: AlikeBindings = field(default_factory=AlikeBindings)
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the file of a binding, if it has one."""
@@ -231,7 +265,10 @@ class DraftedBindings:
         if demand is None:
             part = self.created.find(key, self.present(key), draft.policy)
         if part is None:
-            part = decide(draft, demand, self.around)
+            work = partial(decide, draft, demand, self.around)
+            is_new = draft.present is None and draft.policy is not None and demand is None
+            shares = is_new and not self.around.copies  # what clusters report is each one's own
+            part = self.alike.decide(draft, work) if shares else work()
             part = with_causes(part, draft, demand, self.around)
             self.created.note(key, part, draft.policy)
         self.quotas.take(draft, part.outputs)

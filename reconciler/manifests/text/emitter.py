@@ -31,12 +31,20 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _in_quotes = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes one for each text
 
 
-def encode(body: Mapping[str, object]) -> str:
+Written = dict[tuple[str, Same], str]
+"""What objects that documents share are written as, by their indent."""
+
+MOST_WRITTEN = 1 << 12  # of a few hundred bytes each; what is alike comes one after the other
+
+
+def encode(body: Mapping[str, object], written: Written | None = None) -> str:
     r"""Return a body as YAML text.
 
     Args:
         body: Mappings with text keys, lists, tuples, text, integers, finite floats, booleans and
             `None`, at most 64 levels deep. Keys are written in the order given.
+        written: What documents before it were written as; of objects at the first two levels that
+            it shares with them nothing is written again. What it has itself is added.
 
     Returns:
         Block style, two blanks a level, list items level with their key, `\n` at the end of each
@@ -59,11 +67,17 @@ def encode(body: Mapping[str, object]) -> str:
     if not body:
         return "{}\n"
     parts: list[str] = []
-    _write_mapping(body, "", parts, 1)
+    _write_mapping(body, "", parts, 1, written)
     return "".join(parts)
 
 
-def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], depth: int) -> None:
+def _write_mapping(
+    body: Mapping[str, object],
+    indent: str,
+    parts: list[str],
+    depth: int,
+    shared: Written | None = None,
+) -> None:
     """Write the entries; the first one's indent is already there if it follows a dash."""
     if depth > MAX_DEPTH:
         raise ValueError(f"a body must be at most {MAX_DEPTH} levels deep")
@@ -78,13 +92,41 @@ def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], de
             parts.append(f"{lead}{written}: {_remembered(value)}\n")
         elif value and isinstance(value, list | tuple):
             parts.append(f"{lead}{written}:\n")
-            _write_items(value, indent, parts, depth + 1, indent)
+            if shared is None:
+                _write_items(value, indent, parts, depth + 1, indent)
+            else:
+                parts.append(_written_once(value, indent, depth, shared))
         elif value and type(value) not in SCALARS and _is_mapping(value):
             parts.append(f"{lead}{written}:\n{indent}  ")
-            _write_mapping(value, indent + "  ", parts, depth + 1)
+            if shared is None:
+                _write_mapping(value, indent + "  ", parts, depth + 1)
+            else:
+                parts.append(_written_once(value, indent, depth, shared))
         else:
             parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
         lead = indent
+
+
+def _written_once(
+    value: Mapping[str, object] | list[object] | tuple[object, ...],
+    indent: str,
+    depth: int,
+    shared: Written,
+) -> str:
+    """Return what stands below a key, as it was written before if it is the very same object."""
+    key = (indent, Same(value))
+    text = shared.get(key)
+    if text is not None:
+        return text
+    parts: list[str] = []
+    if isinstance(value, list | tuple):
+        _write_items(value, indent, parts, depth + 1, indent)
+    else:
+        _write_mapping(value, indent + "  ", parts, depth + 1, shared if depth == 1 else None)
+    if len(shared) >= MOST_WRITTEN:
+        shared.clear()
+    text = shared[key] = "".join(parts)
+    return text
 
 
 def _write_items(

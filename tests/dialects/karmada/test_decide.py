@@ -14,8 +14,9 @@ from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.object_pass import Part
 from reconciler.imports.importers import report_of
 from reconciler.model.fields import mapping, without
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.records import replace
+from reconciler.schedule.apportion import breaks_ties_descending
 from tests.builders import (
     DYNAMIC,
     NOT_READY,
@@ -38,6 +39,7 @@ from tests.builders import (
 )
 from tests.dialects.karmada.api.test_work import work
 from tests.stories import Story, applied, linked, story
+from tests.strict import DECIDE_ALIKE
 
 ANYWHERE: Body = {"replicaScheduling": divided("Aggregated")}
 SPOT_30 = {"key": "spot", "operator": "Exists", "tolerationSeconds": 30}
@@ -459,6 +461,67 @@ def test_a_binding_is_decided_once_where_its_own_file_changes_nothing(
     reconcile(told.world(), told.now)
 
     assert times == len(decided)
+
+
+WORKLOADS = tuple(f"w{number}" for number in range(6))
+ALL = [selector(name="")]
+LABELLED: Body = {**deployment("w1"), "metadata": {"name": "w1", "labels": {"tier": "gold"}}}
+REPORTED: Body = {**REPORT, "metadata": {"name": "w1", "namespace": "default"}}
+LATER: Body = {"activationPreference": "Lazy"}
+
+
+def ties(names: Sequence[str]) -> int:
+    """By how many of the two rules ties are broken, which go by the uid."""
+    keys = [ObjectKey("apps", "Deployment", "default", name) for name in names]
+    return len({breaks_ties_descending(uid_of(key)) for key in keys})
+
+
+@pytest.mark.parametrize(
+    ("placing", "beside", "expected"),
+    [
+        pytest.param({"placement": DIVIDED}, [], ties(WORKLOADS), id="divided"),
+        pytest.param({"placement": {}}, [], ties(WORKLOADS), id="duplicated"),
+        pytest.param({"placement": {}}, [LABELLED], ties(WORKLOADS), id="other-labels"),
+        pytest.param({}, [deployment("w1", replicas=7)], 1 + ties(WORKLOADS), id="replicas"),
+        pytest.param({"placement": {}, **LATER}, [], len(WORKLOADS), id="lazy"),
+        pytest.param({"placement": SPREAD}, [], len(WORKLOADS), id="spread"),
+        pytest.param({"placement": DIVIDED}, [REPORTED], len(WORKLOADS), id="reported"),
+        pytest.param({"placement": DIVIDED}, [PROTECTED], len(WORKLOADS), id="protected-room"),
+    ],
+)
+def test_of_new_bindings_that_are_alike_few_are_decided(
+    placing: Body, beside: Sequence[Body], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first for each way of breaking ties; tests decide the others, too, and compare."""
+    told = story(cluster("a"), cluster("b"), policy(selectors=ALL, **placing))  # type: ignore[arg-type]
+    told.put(*map(deployment, WORKLOADS))
+    for body in beside:
+        told.put(body, path="feedback/a/report.yaml" if body is REPORTED else "")
+    decided: set[ObjectKey] = set()
+
+    def noted(draft: Draft, demand: RescheduleTrigger | None, around: Surroundings) -> Part:
+        decided.add(draft.key)
+        return decide(draft, demand, around)
+
+    reconcile(told.world(), told.now)
+    monkeypatch.setattr(plan.AlikeBindings, "decide", DECIDE_ALIKE)
+    monkeypatch.setattr(plan, "decide", noted)
+    reconcile(told.world(), told.now)
+
+    assert expected == len(decided)
+
+
+def test_a_binding_that_is_alike_is_explained_as_if_it_were_alone() -> None:
+    """It is decided when somebody asks."""
+    asked = ObjectKey("work.karmada.io", "ResourceBinding", "default", "w5-deployment")
+    found = []
+    for names in (WORKLOADS, ["w5"]):
+        told = story(cluster("a"), cluster("b"), policy(selectors=ALL, placement=DIVIDED))
+        told.put(*map(deployment, names))
+        outcome = reconcile(told.world(), told.now, asked=frozenset((asked,)))
+        found.append(outcome.explanations[asked]())
+
+    assert found[1] == found[0]
 
 
 def test_a_pass_that_was_broken_off_leaves_nothing_half_done(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from reconciler.manifests.text.emitter import Filled, Known, encode, encode_alike
+from reconciler.manifests.text.emitter import Filled, Known, Written, encode, encode_alike
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.moments import stamp
@@ -228,3 +228,21 @@ def test_what_is_filled_is_written_as_if_it_stood_there(shared: Body) -> None:
 
         assert encode(dict(filled)) == encode_alike(filled, known)
     assert 1 == len(known)
+
+
+@given(BODIES, st.lists(SCALARS, max_size=3))
+def test_what_documents_share_is_written_as_it_stands_in_each(
+    shared: dict[str, object], items: list[object]
+) -> None:
+    """At whatever level it stands, and however often."""
+    below: dict[str, object] = {"both": shared, "items": items, "more": {"both": shared}}
+    documents: list[Body] = [
+        shared,
+        below,
+        {"status": below, "both": shared},
+        {"on": {"b": items}},
+        below,
+    ]
+    written: Written = {}
+
+    assert [encode(body) for body in documents] == [encode(body, written) for body in documents]

@@ -13,9 +13,11 @@ from typing import NamedTuple
 from reconciler.dialects.karmada.api.binding_spec import (
     BindingSpec,
     EvictionTask,
+    ObjectReference,
     cluster_purge_mode,
     decode_resource,
     decode_spec,
+    encode_reference,
     moment_or_none,
     requests_of,
     text_or_none,
@@ -25,7 +27,7 @@ from reconciler.dialects.karmada.api.names import WORK_GROUP
 from reconciler.dialects.karmada.api.placement import APPLIED_PLACEMENT, Placement, decode_placement
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.kinds import Kind
 from reconciler.model.quantity import decode_resources
 
@@ -246,6 +248,26 @@ def encode_manifest(
         "spec": spec,
         "status": encode_status(status),
     }
+
+
+def named_otherwise(
+    manifest: Body, key: ObjectKey, resource: ObjectReference, owners: Sequence[Body]
+) -> Body:
+    """Return the manifest of a new binding that says of another workload what this one says.
+
+    All but what names the two is shared with it.
+
+    Args:
+        manifest: That of a binding in the same namespace.
+        key: Of the other binding.
+        resource: Its workload.
+        owners: Its ownerReferences.
+    """
+    metadata = {**fields.mapping(manifest, "metadata"), "name": key.name, "uid": uid_of(key)}
+    if owners:
+        metadata["ownerReferences"] = owners
+    spec = {**fields.mapping(manifest, "spec"), "resource": encode_reference(resource)}
+    return {**manifest, "metadata": metadata, "spec": spec}
 
 
 def says_the_same(manifest: Body | None, spec: Body) -> bool:

@@ -43,7 +43,9 @@ from reconciler.model.body import Body
 from reconciler.model.fields import at, mappings_of
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.labels import is_label_value
+from reconciler.model.remembered import Same
 from reconciler.model.text import built_name
+from reconciler.schedule.apportion import breaks_ties_descending
 
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
@@ -111,6 +113,18 @@ class Draft(NamedTuple):
         if policy is not None and wanted is policy.copied.placement:
             return policy.placement
         return None if wanted is None else decode_placement(wanted)
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """What of a new binding decides where it goes, as a key; its uid breaks ties."""
+        spec, resource = self.spec, self.resource
+        ties = breaks_ties_descending(resource.uid)
+        return Same(self.policy), resource[:3], spec.replicas, str(spec.requirements), ties
+
+    def asks_as(self, other: "Draft") -> bool:
+        """Return whether one with an equal question differs in nothing but names and uids."""
+        wanted = self.spec._replace(resource=other.resource), self.labels, self.annotations
+        return wanted == (other.spec, other.labels, other.annotations)
 
 
 def draft_binding(
