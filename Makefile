@@ -93,6 +93,7 @@ crash-all: $(INSTALLED)
 soak: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600)
 	$(MEMORY) $(BIN)/python -m tests.soak.by_workers --seconds $(or $(WORKER_SECONDS),15)
+	$(MEMORY) $(BIN)/python -m tests.soak.observed --seconds $(or $(OBSERVED_SECONDS),15)
 	$(MEMORY) $(BIN)/python -m benchmarks.reported --days $(or $(DAYS),0.05)
 
 # Each kind of event some thousands of times; KIND=poll for one of them. A quarter of an hour.

@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 DEEP = 150  # lines of code from which on a file may have a single user in its room
 MOST_IMPORTS_PERCENT = 16
 MOST_FILES = 503
-MOST_TEST_FILES = 375  # those of tests/, what supports them included
+MOST_TEST_FILES = 376  # those of tests/, what supports them included
 
 SINGLE_USERS = frozenset(
     (

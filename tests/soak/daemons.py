@@ -75,6 +75,11 @@ class Daemon:
         eventually(lambda: not _has_members(process.pid), f"the end of the group of {self.name}")
         self.kills += 1
 
+    def wait(self) -> int:
+        """Wait for its end, and return how it ended."""
+        assert self._process is not None
+        return self._process.wait(PATIENCE_SECONDS)
+
     def end(self) -> None:
         """End it for good if it is still there."""
         if self._process is not None and self._process.poll() is None:
