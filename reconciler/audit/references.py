@@ -21,6 +21,7 @@ from reconciler.core.dialects import (
     KINDS,
     PLACED,
     READ,
+    STAGED,
     STRATEGIES,
     decision_on,
 )
@@ -184,6 +185,7 @@ def check_references(
         partial(
             dangling_in_staged_deliveries,
             strategies=STRATEGIES,
+            staged=STAGED,
             transports={one.transport for one in decode_delivery(settings_in(world)).destinations},
             unstaged=DECISIONS.name,
             foreseen=foreseen,

@@ -39,7 +39,6 @@ from reconciler.staging.staged_delivery import (
     readable_staged_record,
 )
 from reconciler.staging.strategy import decode_stages
-from reconciler.staging.view import awaited_approval
 
 FOLDER = "approvals"
 MESSAGE = "approved with reconciler approve"
@@ -142,7 +141,7 @@ def _approved(
     Raises:
         UsageError: No stage is named, and no approval is awaited.
     """
-    awaited = awaited_approval(run)
+    awaited = run.awaited_approval
     if name is None and awaited is None:
         reason = f" ({run.reason})" if run.reason else ""
         raise UsageError(f"the run {run.id} does not await approval{reason}; name a stage")

@@ -51,6 +51,9 @@ ROOTS = frozenset(kind for dialect in DIALECTS for kind in dialect.roots)
 STRATEGIES = tuple(one.strategy for one in DIALECTS if one.strategy is not None)
 """The kinds of strategies, by name of which staged deliveries have their stages."""
 
+STAGED = frozenset(kind for dialect in DIALECTS for kind in dialect.staged)
+"""Kinds of the APIs that staged deliveries may name, since their objects have content."""
+
 RUNS = frozenset((STAGED_DELIVERY, *(kind for one in DIALECTS for kind in one.approvable)))
 """Kinds whose objects update clusters stage by stage; commits and previews tell their events."""
 

@@ -9,11 +9,11 @@ one left in the middle, as after a rename, stays held until its content changes.
 decisions have stages of their own says so, and is left alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.dialects import DIALECTS, STRATEGIES, find_strategy
+from reconciler.core.dialects import DIALECTS, STAGED, STRATEGIES, find_strategy
 from reconciler.core.rounds import world_after
 from reconciler.dialects.inventory import CopyReports, CopyTable
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
@@ -22,7 +22,7 @@ from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body, keep_present
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.kinds import Kind
+from reconciler.model.kinds import CopyReport, Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest, format_moment
 from reconciler.model.records import dataclass, field, replace
@@ -218,8 +218,10 @@ class _Staging:
         place = self.world.inputs[min(objects)]
         self.faults.append(_held(place, output.key, left, why, self._ends(objects)))
 
-    def _ends(self, left: Iterable[ObjectKey]) -> str:
+    def _ends(self, left: Collection[ObjectKey]) -> str:
         """Return what ends it that objects are left as they are."""
+        if any(self._rolled_out(key) is not None for key in left):
+            return "the next change of content, which is rolled out by itself"
         if all(key in self._owners for key in left):
             return NEXT_RUN
         return "the next change of content, which reaches all clusters at once"
@@ -240,7 +242,7 @@ class _Staging:
         selector = asked.selector
         world, found = self.world, list[ObjectKey]()
         for kind, manifests in world.kinds.of(world.inputs).items():
-            if kind[0] in world.known.groups:
+            if not selector.may_select(kind, world.known.groups, STAGED):
                 continue
             found += self.memory.selected.recall(
                 (manifest.key, kind),
@@ -265,7 +267,7 @@ class _Staging:
             staged=staged,
             left=self._left(record, record.objects.keys() - staged.keys()),
             labels=self.labels,
-            report=self.copies.of,
+            reports=self._reports,
             is_readable=self._is_readable,
             now=self.now,
         )
@@ -359,8 +361,19 @@ class _Staging:
         return found
 
     def _placed(self, key: ObjectKey) -> PlacedContent | None:
-        """Return the content of an object, and where it is, by the API that stages it."""
-        return next((one for one in self._placed_by(key) if one.rolled_out_by is None), None)
+        """Return the content of an object, and where it is, by the API that stages it.
+
+        One that is rolled out by itself since is what it was all the same, and may be held.
+        """
+        found = self._placed_by(key)
+        return next((one for one in found if one.rolled_out_by is None), next(iter(found), None))
+
+    def _reports(self, key: ObjectKey, cluster: ClusterName) -> Sequence[CopyReport | None]:
+        """Return what a cluster says of its copy of an object, or of each part of it."""
+        content = self._placed(key)
+        if content is None or content.copies is None:
+            return (self.copies.of(key, cluster),)
+        return content.copies(self.copies.of, cluster)
 
     def _stages(self, manifest: Manifest, asked: StagedDelivery) -> tuple[Stage, ...]:
         strategy = find_strategy(self.world, asked.strategy)

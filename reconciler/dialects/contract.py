@@ -268,6 +268,7 @@ class Dialect:
         crds: Returns group to kinds of all that upstream defines.
         content: Kinds of these that need no warning that they are not read: they control nothing
             upstream either, or a rule of the API tells of them.
+        staged: Kinds of these that have content of their own, which a staged delivery may hold.
         approvable: Kinds whose objects may ask a person for approval; commits and previews tell
             their events.
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
@@ -300,6 +301,7 @@ class Dialect:
     domains: tuple[str, ...] = ()
     crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict
     content: frozenset[Kind] = frozenset()
+    staged: frozenset[Kind] = frozenset()
     approvable: frozenset[Kind] = frozenset()
     admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
     updates: Callable[[], Mapping[Kind, UpdateAdmission]] = dict

@@ -12,6 +12,7 @@ from reconciler.dialects.reads import Question, Reads
 from reconciler.model.body import Body
 from reconciler.model.fields import at
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import CopyReport
 from reconciler.model.records import dataclass, field
 from reconciler.model.settings import Settings
 from reconciler.model.world import Manifest, World
@@ -148,6 +149,10 @@ class Affected(NamedTuple):
     questions: Collection[Question] = ()
 
 
+ReportOn = Callable[[ObjectKey, ClusterName], CopyReport | None]
+"""Returns what a cluster says of its copy of an object, `None` if nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedContent:
     """An object that a change of content may reach stage by stage.
@@ -157,6 +162,8 @@ class PlacedContent:
         replicas: Where it has its replicas, which are no content, `None` if nobody knows.
         content: Returns what of it is content.
         overrides: Returns the override policies that mean it, sorted.
+        copies: Returns what a cluster reports of all that it brings there, `None` where it is by
+            itself what clusters report.
         rolled_out_by: The decision that rolls it out by itself, `None` if none does.
     """
 
@@ -164,6 +171,7 @@ class PlacedContent:
     replicas: tuple[str, ...] | None = None
     content: Callable[[], Body] = dict
     overrides: Callable[[], tuple[Manifest, ...]] = tuple
+    copies: Callable[[ReportOn, ClusterName], Sequence[CopyReport | None]] | None = None
     rolled_out_by: ObjectKey | None = None
 
 

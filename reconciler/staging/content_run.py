@@ -165,7 +165,8 @@ class StagingView:
         staged: The objects that it selects.
         left: Those of its record that it does not select any more.
         labels: Labels of every cluster.
-        report: Returns what a cluster says of its copy of an object, `None` if nothing.
+        reports: Returns what a cluster says of its copy of an object, or of each part that has one
+            of its own; `None` where it says nothing.
         is_readable: Returns whether the file of a version can be read.
         now: Aware UTC.
     """
@@ -174,7 +175,7 @@ class StagingView:
     staged: Mapping[ObjectKey, PresentObject]
     left: Mapping[ObjectKey, PresentObject]
     labels: Mapping[ClusterName, Mapping[str, str]]
-    report: Callable[[ObjectKey, ClusterName], CopyReport | None]
+    reports: Callable[[ObjectKey, ClusterName], Sequence[CopyReport | None]]
     is_readable: Callable[[ContentVersion], bool]
     now: datetime
 
@@ -521,11 +522,15 @@ class _RunStep:
         return (int(written) if number.isascii() and number.isdigit() else 0), cluster
 
     def _begun(self, cluster: ClusterName) -> ClusterProgress:
-        reports = (self.view.report(key, cluster) for key in self._on(cluster))
-        bad = any(one is not None and one.health is Health.UNHEALTHY for one in reports)
+        bad = any(one.health is Health.UNHEALTHY for one in self._heard(cluster))
         begun = ClusterProgress(cluster, self.view.now, was_unhealthy=bad)
         self._expect(self._deadline(begun))
         return begun
+
+    def _heard(self, cluster: ClusterName) -> Iterator[CopyReport]:
+        """Yield what a cluster says of the objects that a run changes there."""
+        for key in self._on(cluster):
+            yield from (one for one in self.view.reports(key, cluster) if one is not None)
 
     def _on(self, cluster: ClusterName) -> list[ObjectKey]:
         """Return the objects that a run changes on a cluster."""
@@ -549,8 +554,16 @@ class _RunStep:
 
     def _state(self, key: ObjectKey, one: ClusterProgress) -> str:
         """Return that the new version of an object runs or does not yet, or why it has failed."""
-        report = self.view.report(key, one.name)
-        if report is None or _told_version(report) != self.changing[key].version.mark:
+        mark = self.changing[key].version.mark
+        states = [self._copy_state(copy, mark, one) for copy in self.view.reports(key, one.name)]
+        failures = (state for state in states if state not in (*WAITING, RUNS))
+        waits = (state for state in (UNHEALTHY, SILENT) if state in states)
+        return next(failures, next(waits, RUNS))
+
+    @staticmethod
+    def _copy_state(report: CopyReport | None, mark: str, one: ClusterProgress) -> str:
+        """Return the same of one copy."""
+        if report is None or _told_version(report) != mark:
             return SILENT
         why = _failure(report)
         if why and not one.was_unhealthy:
@@ -561,13 +574,10 @@ class _RunStep:
 
     def _unmarked(self, clusters: Sequence[ClusterName]) -> str:
         """Return which clusters are reported by somebody who leaves versions out, `""` if none."""
-        reports = {
-            name: [self.view.report(key, name) for key in self._on(name)] for name in clusters
-        }
         found = [
             name
-            for name, told in reports.items()
-            if any(one is not None and _told_version(one) is None for one in told)
+            for name in clusters
+            if any(_told_version(one) is None for one in self._heard(name))
         ]
         return f" (reports of {enumerated(found, NAMED)} bear no version)" if found else ""
 

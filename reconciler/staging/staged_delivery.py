@@ -61,6 +61,16 @@ class ContentSelector:
     name: str = ""
     labels: LabelSelector | None = None
 
+    def may_select(self, kind: Kind, apis: Container[str], staged: Container[Kind]) -> bool:
+        """Return whether objects of a kind may be selected; one of an API only if it is named.
+
+        Args:
+            kind: Of the objects.
+            apis: The groups of the APIs.
+            staged: Their kinds that have content.
+        """
+        return kind[0] not in apis or (kind in staged and self.kind == kind[1])
+
     def selects(self, manifest: Manifest) -> bool:
         """Return whether an object is selected."""
         key = manifest.key
@@ -171,20 +181,23 @@ def _order(body: Body) -> RunOrder:
     )
 
 
-def refuse_staged_delivery(apis: Container[str], body: Body) -> tuple[Violation, ...]:
+def refuse_staged_delivery(
+    apis: Container[str], staged: Container[Kind], body: Body
+) -> tuple[Violation, ...]:
     """Return what is wrong with a StagedDelivery that its schema accepts.
 
     Args:
         apis: The groups of the APIs, whose kinds have no content.
+        staged: Those that have.
         body: The manifest, its defaults applied.
     """
     try:
         asked = decode_staged_delivery(body)
     except UserError as error:
         return (Violation("/spec/selector", "staged-selector", error.message),)
-    group = asked.selector.group
+    selector, group = asked.selector, asked.selector.group
     of_apis: tuple[Violation, ...] = ()
-    if group is not None and group in apis:
+    if group is not None and not selector.may_select((group, selector.kind), apis, staged):
         message = f"objects of the group {group} are not delivered, so that nothing can be staged"
         expected = "the apiVersion of workloads, such as apps/v1"
         of_apis = (Violation("/spec/selector/apiVersion", "staged-selector", message, expected),)
@@ -342,6 +355,10 @@ class RunState(StrEnum):
     FINISHED = "Finished"
 
 
+APPROVAL = "waits for approval "
+"""How the reason begins of a run that waits for a person."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentRun:
     """One change of content on its way.
@@ -380,6 +397,14 @@ class ContentRun:
         """Whether only clusters in no stage are left, for which it waits until a person acts."""
         ended = all(one.ended_at is not None for one in self.stages)
         return self.state is RunState.UPDATING and bool(self.outside) and ended
+
+    @property
+    def awaited_approval(self) -> tuple[str, str] | None:
+        """The stage that waits for approval, and which task of it does, `None` if none does."""
+        if self.state is not RunState.UPDATING or not self.reason.startswith(APPROVAL):
+            return None
+        stage = next(one for one in self.stages if one.ended_at is None)
+        return stage.name, BEFORE if stage.started_at is None else AFTER
 
     @property
     def given(self) -> frozenset[ClusterName]:
@@ -597,6 +622,16 @@ def staged_versions(records: Iterable[Manifest]) -> StagedVersions:
         for key in record.objects:
             found.setdefault(key, record)
     return found
+
+
+def version_in(
+    world: World, version: ContentVersion | OverrideVersion, key: ObjectKey
+) -> Manifest | None:
+    """Return an object as a version of its file has it, `None` if that cannot be read."""
+    if world.blobs.get(version.path) == version.blob:
+        return world.inputs.get(key)
+    past = world.past.get(version.blob, ())
+    return next((one for one in past if one.key == key), None)
 
 
 def given_otherwise(before: World, now: World) -> set[ObjectKey]:

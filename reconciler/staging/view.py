@@ -3,7 +3,7 @@
 Events say how far a run is, in the words of its record.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, printed
 from reconciler.manifests.references import Dangling, Known, proposal
@@ -14,10 +14,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.text import enumerated, short_id, shown
 from reconciler.model.world import Manifest, World
-from reconciler.staging.content_run import GivenDelivery
 from reconciler.staging.staged_delivery import (
-    AFTER,
-    BEFORE,
     STAGED_DELIVERY,
     ContentRun,
     RunState,
@@ -25,11 +22,8 @@ from reconciler.staging.staged_delivery import (
     decode_staged_delivery,
     readable_staged_record,
 )
-from reconciler.staging.strategy import decode_stages
 
 MOST_NAMED = 100  # a plan names every cluster; a line has its limits
-APPROVAL = "waits for approval "
-"""How the reason begins of a run that waits for a person."""
 
 
 def _updated(row: Row) -> str:
@@ -129,7 +123,7 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
         run = readable_staged_record(output.body).run
         if output.key not in world.inputs or run is None:
             continue
-        if run.state is RunState.UPDATING and run.reason.startswith(APPROVAL):
+        if run.awaited_approval is not None:
             yield output.key, f"{run.reason.removeprefix('waits for ')} (run {run.id})"
 
 
@@ -146,14 +140,6 @@ def progress_facts(record: Body) -> Mapping[str, str]:
         told = f"{done} of {len(stage.clusters) + len(stage.waiting)} updated"
         facts[f"stage {stage.name}"] = f"{told}, {failed} failed" if failed else told
     return facts
-
-
-def awaited_approval(run: ContentRun) -> tuple[str, str] | None:
-    """Return the stage that waits for approval, and which task of it does, `None` if none does."""
-    if run.state is not RunState.UPDATING or not run.reason.startswith(APPROVAL):
-        return None
-    stage = next(one for one in run.stages if one.ended_at is None)
-    return stage.name, BEFORE if stage.started_at is None else AFTER
 
 
 def held_in(world: World) -> dict[ObjectKey, dict[ClusterName, str]]:
@@ -181,10 +167,13 @@ def _held(name: str, run: ContentRun | None, cluster: ClusterName, *, left: bool
     return f"stage {stage} of {name}" if stage else f"a stage of {name} that selects it"
 
 
-def _selecting_nothing(world: World, manifest: Manifest) -> Iterator[Dangling]:
+def _selecting_nothing(
+    world: World, manifest: Manifest, staged: Container[Kind]
+) -> Iterator[Dangling]:
     """Yield that a staged delivery selects nothing of what people wrote."""
-    selector = decode_staged_delivery(manifest.body).selector
-    objects = [one for one in world.inputs.values() if one.key.group not in world.known.groups]
+    selector, apis = decode_staged_delivery(manifest.body).selector, world.known.groups
+    inputs = world.inputs.values()
+    objects = [one for one in inputs if selector.may_select(one.key[:2], apis, staged)]
     if any(map(selector.selects, objects)):
         return
     kinds = {one.key.kind for one in objects}
@@ -202,6 +191,7 @@ def _selecting_nothing(world: World, manifest: Manifest) -> Iterator[Dangling]:
 def dangling_in_staged_deliveries(
     known: Known,
     strategies: Collection[Kind],
+    staged: Container[Kind],
     transports: Collection[str],
     unstaged: str,
     *,
@@ -212,6 +202,7 @@ def dangling_in_staged_deliveries(
     Args:
         known: What may be referred to.
         strategies: The kinds of strategies.
+        staged: The kinds of APIs that have content.
         transports: The names of the transports in use.
         unstaged: The name of the one that carries no content.
         foreseen: With what passes say by themselves: a strategy that is missing, orders in vain.
@@ -219,7 +210,7 @@ def dangling_in_staged_deliveries(
     for manifest in known.of_kind(*STAGED_DELIVERY):
         if foreseen:
             yield from _foreseen(known, manifest, strategies)
-        yield from _selecting_nothing(known.world, manifest)
+        yield from _selecting_nothing(known.world, manifest, staged)
         if not set(transports) - {unstaged}:
             what = (
                 f"the transport {unstaged} carries no content"
@@ -237,6 +228,9 @@ def dangling_in_staged_deliveries(
 
 def _foreseen(known: Known, manifest: Manifest, strategies: Collection[Kind]) -> Iterator[Dangling]:
     """Yield that a strategy is missing, or which orders have no effect on the run as it is."""
+    from reconciler.staging.content_run import GivenDelivery  # noqa: PLC0415  # no column needs it
+    from reconciler.staging.strategy import decode_stages  # noqa: PLC0415  # likewise
+
     asked = decode_staged_delivery(manifest.body)
     names = {one for kind in strategies for one in known.names(*kind)}
     if asked.strategy not in names:

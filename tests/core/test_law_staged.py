@@ -1,6 +1,6 @@
 """Staged deliveries over drawn histories: whatever happens, a cluster has one of two versions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
@@ -23,6 +23,7 @@ from tests.builders import (
     DYNAMIC,
     Body,
     cluster_status,
+    configmap,
     configuration,
     policy,
     taint,
@@ -34,11 +35,13 @@ from tests.core.test_staged_deliveries import (
     delivered,
     hear,
     in_stage,
+    managed,
     overriding,
     staged_delivery,
     version,
 )
 from tests.dialects.kubefleet.fleet import APPROVAL, stage, strategy, waits
+from tests.dialects.ocm import worlds
 from tests.stories import Story, applied, linked, story
 
 pytestmark = pytest.mark.cpu_seconds(120)  # many examples of whole passes
@@ -66,11 +69,56 @@ STRATEGIES: Sequence[Sequence[Body]] = (
 )
 
 
+@dataclass(frozen=True)
+class StagedApi:
+    """How one API places web, and what a staged delivery selects of it.
+
+    Attributes:
+        around: What is there beside clusters and web.
+        cluster: A cluster of a stage, and whether what is there must leave it.
+        web: Web in a version, with replicas.
+        selector: Of the staged delivery.
+        placed: The replicas that each cluster is to have, given those that are written.
+    """
+
+    around: Sequence[Body]
+    cluster: Callable[[str, str, bool], Body]
+    web: Callable[[str, int], Body]
+    selector: Body
+    placed: Callable[[Story, int], Mapping[str, int]]
+
+
+def _member(name: str, where: str, left: bool) -> Body:  # noqa: FBT001  # of an API
+    taints = [taint(effect="NoExecute")] if left else []
+    return in_stage(name, where, status=STATUS, **({"taints": taints} if left else {}))
+
+
+def _managed(name: str, where: str, left: bool) -> Body:  # noqa: FBT001  # of an API
+    return managed(name, where, *([{"key": "down", "effect": "NoSelect"}] if left else []))
+
+
+KARMADA = StagedApi(
+    around=(policy(placement={"replicaScheduling": DYNAMIC}),),
+    cluster=_member,
+    web=lambda image, replicas: version(image, replicas=replicas),
+    selector={"kind": "Deployment"},
+    placed=lambda told, _: told.placed(),
+)
+OCM = StagedApi(
+    around=(worlds.cluster_set(), worlds.binding(), worlds.placement()),
+    cluster=_managed,
+    web=lambda image, replicas: worlds.replica_set(version(image, replicas=replicas), configmap()),
+    selector={"kind": "ManifestWorkReplicaSet"},
+    placed=lambda told, replicas: dict.fromkeys(worlds.templates(told), replicas),
+)
+
+
 @dataclass
 class StagedPlay:
     """A repository whose web is staged, and what people and clusters do."""
 
     chance: Random
+    api: StagedApi
     told: Story = field(default_factory=story)
     image: int = 1
     replicas: int = 4
@@ -82,11 +130,12 @@ class StagedPlay:
 
     def begin(self) -> None:
         """Web in its first version, on clusters of which some are in a stage."""
-        self.told.put(configuration(**OPTIONS), policy(placement={"replicaScheduling": DYNAMIC}))
+        self.told.put(configuration(**OPTIONS), *self.api.around)
         for name in CLUSTERS:
             self.places[name] = self.chance.choice(("canary", "prod", "prod"))
-            self.told.put(in_stage(name, self.places[name], status=STATUS))
+            self.told.put(self.api.cluster(name, self.places[name], False))
         self.spec = {
+            "selector": self.api.selector,
             "failureThreshold": self.chance.choice((1, 2)),
             "stageDeadlineSeconds": self.chance.choice((60, 300)),
             "onChange": self.chance.choice(("template", "overrides")),
@@ -98,7 +147,7 @@ class StagedPlay:
 
     def write(self) -> None:
         """The workload as people wrote it last."""
-        self.told.put(version(str(self.image), replicas=self.replicas))
+        self.told.put(self.api.web(str(self.image), self.replicas))
 
     @property
     def record(self) -> StagedRecord:
@@ -125,7 +174,7 @@ class StagedPlay:
 
     def hold(self) -> None:
         """Hold that each cluster has one of two versions, with its share of now."""
-        placed = self.told.placed()
+        placed = self.api.placed(self.told, self.replicas)
         for record in (self.record,):
             for key, found in record.objects.items():
                 for name in placed:
@@ -171,14 +220,10 @@ class StagedPlay:
 
     def move(self, name: str) -> None:
         """Evict what is on a cluster, let it return, or put the cluster into another stage."""
-        taints = (
-            {"taints": [taint(effect="NoExecute")]}
-            if self.chance.random() < 0.3 and name != "a"
-            else {}
-        )
+        left = self.chance.random() < 0.3 and name != "a"
         if self.chance.random() < 0.3:
             self.places[name] = self.chance.choice(("canary", "prod", "none"))
-        self.told.put(in_stage(name, self.places[name], status=STATUS, **taints))
+        self.told.put(self.api.cluster(name, self.places[name], left))
 
     def order(self) -> None:
         """Order something of the run, or take the staged delivery away, or back."""
@@ -201,24 +246,25 @@ class StagedPlay:
         """Let everything be as it should, and hold that the run ends."""
         for name in CLUSTERS:
             self.places[name] = "canary" if name == "a" else "prod"
-            self.told.put(in_stage(name, self.places[name], status=STATUS))
+            self.told.put(self.api.cluster(name, self.places[name], False))
         self.told.put(strategy(stage("canary"), stage("prod")), staged_delivery(**self.spec))
         self.image += 100  # no version that was there before
         self.write()
         for _ in range(2 * len(CLUSTERS) + 2):
             self.look()
-            for name in self.told.placed():
+            for name in self.api.placed(self.told, self.replicas):
                 hear(self.told, name)
         self.look()
         run = self.record.run
         assert run is None or run.state is RunState.FINISHED
 
 
+@pytest.mark.parametrize("api", [pytest.param(KARMADA, id="karmada"), pytest.param(OCM, id="ocm")])
 @settings(LAW)
 @given(seed=st.integers(0, 2**32))
-def test_each_cluster_has_one_of_two_versions(seed: int) -> None:
+def test_each_cluster_has_one_of_two_versions(api: StagedApi, seed: int) -> None:
     """With the replicas that were decided; a run ends, or says what it waits for."""
-    play = StagedPlay(Random(seed))  # noqa: S311  # drawn by hypothesis
+    play = StagedPlay(Random(seed), api)  # noqa: S311  # drawn by hypothesis
     play.begin()
     for _ in range(50):
         play.go_on()

@@ -26,6 +26,7 @@ from tests.builders import (
     text,
 )
 from tests.dialects.kubefleet.fleet import APPROVAL, member, placement, stage, strategy, waits
+from tests.dialects.ocm import worlds
 from tests.stories import Story, story
 
 RECORD = "status/stageddeliveries.reconciler.dev/web.yaml"
@@ -67,6 +68,13 @@ def begun(*stages: Body, clusters: Mapping[str, str] = STAGES, **spec: Any) -> S
 def in_stage(name: str, where: str, **more: Any) -> Body:
     """A cluster with the label of its stage."""
     return cluster(name, labels={"stage": where}, **more)
+
+
+def managed(name: str, where: str, *taints: Body) -> Body:
+    """A ManagedCluster with the label of its stage."""
+    body: Any = worlds.cluster(name, *taints)
+    labels = {**body["metadata"]["labels"], "stage": where}
+    return {**body, "metadata": {**body["metadata"], "labels": labels}}
 
 
 def delivered(told: Story, where: str) -> Body:

@@ -1,5 +1,6 @@
 """Stages over real commits: people merge, clusters report and fail, and a fresh clone proves it."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from reconciler.cli.main import run
 from reconciler.imports.importers import report_of
 from reconciler.manifests.text.reader import read
 from tests.builders import Body, cluster, cluster_status, policy, taint, text
-from tests.core.test_staged_deliveries import staged_delivery, version
+from tests.core.test_staged_deliveries import managed, staged_delivery, version
 from tests.delivery.story import files_of
 from tests.delivery.test_story import UNHEARD
 from tests.dialects.kubefleet.fleet import APPROVAL, stage, strategy
+from tests.dialects.ocm import worlds
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -28,30 +30,69 @@ IN_THREE: tuple[Body, ...] = (
 )
 
 
+@dataclass(frozen=True)
+class StagedApi:
+    """How an API places web on three clusters, and what a staged delivery selects of it.
+
+    `cluster` is a cluster of its stage, as it is or as one that web must leave; `named` is what is
+    staged, as verbs are told it.
+    """
+
+    around: Sequence[Body]
+    cluster: Callable[[str, bool], Body]
+    web: Callable[[str, int], Body]
+    kind: str
+    named: Sequence[str]
+
+
+def _member(name: str, fails: bool) -> Body:  # noqa: FBT001  # of an API
+    status, labels = cluster_status(pods=PODS[name]), {"stage": IN_STAGES[name]}
+    return cluster(
+        name, labels=labels, status=status, taints=[taint(effect="NoExecute")] if fails else []
+    )
+
+
+def _managed(name: str, fails: bool) -> Body:  # noqa: FBT001  # of an API
+    return managed(name, IN_STAGES[name], *([{"key": "x", "effect": "NoSelect"}] if fails else []))
+
+
+KARMADA = StagedApi(
+    around=(policy(placement=SPREAD_WIDELY),),
+    cluster=_member,
+    web=lambda image, replicas: version(image, replicas=replicas),
+    kind="Deployment",
+    named=("deployment/web",),
+)
+OCM = StagedApi(
+    around=(worlds.cluster_set(), worlds.binding(), worlds.placement(numberOfClusters=3)),
+    cluster=_managed,
+    web=lambda image, replicas: worlds.replica_set(version(image, replicas=replicas)),
+    kind="ManifestWorkReplicaSet",
+    named=("manifestworkreplicaset/shop", "-n", "ns1"),
+)
+each_api = pytest.mark.parametrize(
+    "api", [pytest.param(KARMADA, id="karmada"), pytest.param(OCM, id="ocm")]
+)
+
+
 @dataclass
 class StagedFleet:
     """A real repository whose web is staged, as people and clusters commit to it."""
 
     fleet: Checkout
+    api: StagedApi = KARMADA
     seconds: int = 0
 
     @classmethod
-    def begun(cls, folder: Path) -> "StagedFleet":
-        """Web in version 1 on the three clusters with the most room, reported."""
-        clusters = [cls.cluster(name) for name in IN_STAGES]
-        wanted = policy(placement=SPREAD_WIDELY)
-        staging = strategy(*IN_THREE), staged_delivery()
-        every = (*clusters, wanted, *staging, version("1", replicas=3), UNHEARD)
-        told = cls(new_checkout(folder, files_of(*every)))
+    def begun(cls, folder: Path, api: StagedApi = KARMADA) -> "StagedFleet":
+        """Web in version 1 on three of the clusters, reported."""
+        clusters = [api.cluster(name, False) for name in IN_STAGES]
+        staging = strategy(*IN_THREE), staged_delivery(selector={"kind": api.kind})
+        every = (*clusters, *api.around, *staging, api.web("1", 3), UNHEARD)
+        told = cls(new_checkout(folder, files_of(*every)), api)
         told.run()
         told.report("a", "b", "c")
         return told
-
-    @staticmethod
-    def cluster(name: str, **more: object) -> Body:
-        """A cluster of its stage."""
-        status = cluster_status(pods=PODS[name])
-        return cluster(name, labels={"stage": IN_STAGES[name]}, status=status, **more)  # type: ignore[arg-type]  # taints
 
     def run(self, *bodies: Body, told: str = "Change") -> "StagedFleet":
         """Commit objects, if there are any, and run a pass a minute later."""
@@ -104,18 +145,19 @@ class StagedFleet:
         path = self.fleet.folder / "status/stageddeliveries.reconciler.dev/web.yaml"
         body: Any = read(path.read_bytes(), path.name).documents[0].body
         order = {"run": body["status"]["run"]["id"], "generation": 1, "action": action, **more}
-        return staged_delivery(orders=[order])
+        return staged_delivery(selector={"kind": self.api.kind}, orders=[order])
 
 
+@each_api
 def test_a_change_goes_through_three_stages_while_a_cluster_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    api: StagedApi, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Approved by merge; its work comes up elsewhere, on the version of that stage."""
-    told = StagedFleet.begun(tmp_path / "fleet")
-    told.run(version("2", replicas=3), told="Release 2")
+    told = StagedFleet.begun(tmp_path / "fleet", api)
+    told.run(api.web("2", 3), told="Release 2")
     assert {"a": "2", "b": "1", "c": "1"} == told.images
 
-    assert 0 == run(["-C", str(told.fleet.folder), "why", "deployment/web"])
+    assert 0 == run(["-C", str(told.fleet.folder), "why", *api.named])
     first = told.fleet.git("rev-list", "--max-parents=0", "HEAD")[:12]
     assert f"stage early of web; it has what {first} brought" in capsys.readouterr().out
 
@@ -124,10 +166,10 @@ def test_a_change_goes_through_three_stages_while_a_cluster_fails(
     assert "waits for a in stage canary, stage canary: 0 of 1 updated" in shown
     assert "stage prod of web" in shown
 
-    told.run(version("2", replicas=4), told="Scale to 4")
+    told.run(api.web("2", 4), told="Scale to 4")
     assert ({"a": "2", "b": "1", "c": "1"}, 12) == (told.images, told.replicas)
 
-    told.run(told.cluster("c", taints=[taint(effect="NoExecute")]), told="c fails")
+    told.run(api.cluster("c", True), told="c fails")
     assert {"a": "2", "b": "1", "d": "1"}.items() <= told.images.items()
 
     told.report("a")
@@ -142,20 +184,23 @@ def test_a_change_goes_through_three_stages_while_a_cluster_fails(
     hold_proof(told.fleet, tmp_path)
 
 
-def test_a_failing_canary_is_rolled_back_and_the_next_commit_is_another_run(tmp_path: Path) -> None:
+@each_api
+def test_a_failing_canary_is_rolled_back_and_the_next_commit_is_another_run(
+    api: StagedApi, tmp_path: Path
+) -> None:
     """The other clusters never saw it."""
-    told = StagedFleet.begun(tmp_path / "fleet")
-    told.run(version("2", replicas=3), told="Release 2")
+    told = StagedFleet.begun(tmp_path / "fleet", api)
+    told.run(api.web("2", 3), told="Release 2")
     told.report("a", failure="ProgressDeadlineExceeded")
     assert {"a": "2", "b": "1", "c": "1"} == told.images
 
     told.run(told.order("Rollback"), told="Roll back")
     assert {"a": "1", "b": "1", "c": "1"} == told.images
 
-    told.run(version("3", replicas=3), told="Release 3")
+    told.run(api.web("3", 3), told="Release 3")
     assert {"a": "3", "b": "1", "c": "1"} == told.images
 
-    told.run(version("4", replicas=3), told="Release 4")
+    told.run(api.web("4", 3), told="Release 4")
     assert {"a": "4", "b": "1", "c": "1"} == told.images
     hold_proof(told.fleet, tmp_path)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.dialects import DIALECTS, KINDS, STAGED
 from reconciler.core.freeze import refuse_configuration
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission, Violation
 from reconciler.model.body import Body
@@ -42,7 +42,7 @@ ADMISSIONS: Mapping[Kind, Admission] = {
     **rebalance_admissions(KINDS),
     CONFIGURATION: _refuse_configuration,
     CLUSTER_PROFILE: refuse_profile,
-    STAGED_DELIVERY: partial(refuse_staged_delivery, KINDS.groups),
+    STAGED_DELIVERY: partial(refuse_staged_delivery, KINDS.groups, STAGED),
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
 """By kind."""

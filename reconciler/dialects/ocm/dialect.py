@@ -76,6 +76,7 @@ OCM = Dialect(
         (CLUSTER_GROUP, "Placement"): (("spec",),),
         (WORK_GROUP, "ManifestWorkReplicaSet"): (("spec", "placementRefs"),),
     },
+    staged=frozenset({(WORK_GROUP, "ManifestWorkReplicaSet")}),
     domains=("open-cluster-management.io",),
     crds=late_value("reconciler.dialects.ocm.crd_kinds", "CRD_KINDS"),
     admissions=_admissions,

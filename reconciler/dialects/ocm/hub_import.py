@@ -53,10 +53,10 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     record_annotations,
     set_of,
     sources_of,
+    standing_set,
     template_id,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.reports import plain_reports
-from reconciler.dialects.ocm.manifestworkreplicaset.sync import standing_set
 from reconciler.dialects.ocm.placement_files import (
     DECIDED_AT,
     DECISION,

@@ -57,6 +57,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SetRecord,
     clusters_of,
     decode_record,
+    standing_set,
     template_id,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.reports import has_made, is_reported
@@ -69,7 +70,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     decided_placement,
     render_set,
     says_assumed,
-    standing_set,
     take_set,
 )
 from reconciler.dialects.ocm.placement_files import DECISION, Draft, draft_of, is_left_alone

@@ -91,6 +91,11 @@ class PlacementRollout:
     min_success_nanoseconds: int = 0
     progress_deadline: str = ""
 
+    @property
+    def is_at_once(self) -> bool:
+        """Whether all clusters go at once."""
+        return self.type is RolloutType.ALL
+
 
 def decode_strategy(body: Body | None) -> PlacementRollout:
     """Return the strategy of a reference to a placement; without any all clusters go at once.

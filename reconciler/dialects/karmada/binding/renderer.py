@@ -81,11 +81,11 @@ from reconciler.model.world import Manifest, World
 from reconciler.staging.staged_delivery import (
     STAGED_DELIVERY,
     ContentVersion,
-    OverrideVersion,
     StagedRecord,
     StagedVersions,
     given_otherwise,
     staged_versions,
+    version_in,
 )
 
 NAMESPACE: Kind = ("", "Namespace")
@@ -286,7 +286,7 @@ class KarmadaRenderer:
             source: Manifest | None = template
             rendering: Rendering | None = self.rendering
             if not version.is_like(record.objects[key].version):
-                source = self._at(version, key)
+                source = version_in(self.world, version, key)
                 rendering = self._rendering_at(version)
             if source is None or rendering is None:
                 why = f"what it has, of {version.path}, cannot be read any more"
@@ -300,18 +300,11 @@ class KarmadaRenderer:
         for target in targets:
             yield rendered[versions[target.name]][target.name]
 
-    def _at(self, version: ContentVersion | OverrideVersion, key: ObjectKey) -> Manifest | None:
-        """Return an object as a version of its file has it, `None` if that cannot be read."""
-        if self.world.blobs.get(version.path) == version.blob:
-            return self.world.inputs.get(key)
-        past = self.world.past.get(version.blob, ())
-        return next((one for one in past if one.key == key), None)
-
     def _rendering_at(self, version: ContentVersion) -> Rendering | None:
         """Return how a version is rendered: by its overrides, `None` if one cannot be read."""
         if version.overrides is None:
             return self.rendering
-        found = [self._at(one, one.key) for one in version.overrides]
+        found = [version_in(self.world, one, one.key) for one in version.overrides]
         policies = [decode_override_policy(one) for one in found if one is not None]
         if len(policies) < len(found):
             return None

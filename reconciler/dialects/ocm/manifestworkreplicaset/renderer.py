@@ -4,12 +4,15 @@ A cluster that still has an earlier template keeps what is there until its turn 
 file of the set says which template that is. Of a set that was adopted it says where that template
 stands, so that a transport that has nothing there yet gets what its cluster has.
 
+Without a strategy of its own a set gives its template to all clusters at once. A staged delivery
+then says which version of it a cluster gets, with the replicas that its objects have by now.
+
 What any API decides can be wrapped into a ManifestWork, which OCM's agents then bring to its
 clusters. A template also asks for what must not happen to objects on clusters.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from reconciler.dialects.ocm.api.placement import CLUSTER, CLUSTER_GROUP, PLACEMENT, WORK_GROUP
@@ -22,18 +25,22 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     WorkRecord,
     clusters_of,
     decode_record,
-    decode_replica_set,
     defaulted_spec,
     manifests_of,
+    sources_of,
+    standing_set,
     template_id,
 )
+from reconciler.dialects.ocm.rollout import decode_strategy
 from reconciler.dialects.renderer import (
     NO_INSTRUCTIONS,
+    UNKNOWN_OBJECTS,
     Affected,
     ClusterWork,
     Instruction,
     Instructions,
     NotRendered,
+    PlacedContent,
     Reach,
     Rendered,
     Wraps,
@@ -44,12 +51,23 @@ from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, flag_or_none, mapping, text, with_value
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.kinds import CopyReport
+from reconciler.model.late import late
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache, differing_keys, forget
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.surge import STEP, surge_in
+from reconciler.staging.staged_delivery import (
+    CONTENT,
+    STAGED_DELIVERY,
+    ContentVersion,
+    StagedVersions,
+    given_otherwise,
+    staged_versions,
+    version_in,
+)
 
 API_VERSION = f"{WORK_GROUP}/v1"
 NAMED = 3  # clusters and placements that are named in a sentence
@@ -57,10 +75,14 @@ NAMED = 3  # clusters and placements that are named in a sentence
 
 @dataclass(frozen=True, slots=True)
 class OcmRenderer:
-    """The sets of one world; `names` are those of the clusters, sorted."""
+    """The sets of one world.
+
+    `names` are those of the clusters, sorted; `staged` returns who has which versions of what.
+    """
 
     world: World
     names: tuple[ClusterName, ...]
+    staged: Callable[[], StagedVersions]
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return the sets that passes have looked at."""
@@ -71,7 +93,7 @@ class OcmRenderer:
         return self.names
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
-        """Render a set for each cluster that has its present template."""
+        """Render a set for each cluster that has its present template, or a version of it."""
         output, manifest = self.world.outputs.get(owner), self.world.inputs.get(owner)
         if output is None:
             return None
@@ -81,21 +103,64 @@ class OcmRenderer:
             why = f"{owner} is not in the repository any more"
             failed = tuple(NotRendered(name, why) for name, _ in placed)
             return Rendered(path=output.origin.path, failed=failed, placed=placed)
-        metadata = {**mapping(manifest.body, "metadata"), "namespace": owner.namespace}
-        wanted = decode_replica_set({**manifest.body, "metadata": metadata})
+        wanted = standing_set(manifest)
         present = template_id(wanted.template)
+        brought = self._brought(owner, wanted, record)
+        given = [(one, brought(one.cluster)) for one in record.works if one.template == present]
         return Rendered(
             path=manifest.origin.path,
             works=tuple(
-                self._of_step(owner, one, _work(owner, wanted, one, record))
-                for one in record.works
-                if one.template == present
+                self._of_step(owner, one, _work(owner, template, one))
+                for one, template in given
+                if isinstance(template, _Brought)
+            ),
+            failed=tuple(
+                NotRendered(one.cluster, template)
+                for one, template in given
+                if isinstance(template, str)
             ),
             leaving=tuple(self._earlier(owner, wanted, record, present)),
             kept=frozenset(one.cluster for one in record.works if one.template != present),
             placed=placed,
             warnings=tuple(_in_several(owner, record)),
         )
+
+    def _brought(
+        self, owner: ObjectKey, wanted: ReplicaSet, record: SetRecord
+    ) -> "Callable[[ClusterName], _Brought | str]":
+        """Return what says which version of a set a cluster is to have, or why that is not known.
+
+        It is asked of clusters whose work has the present template.
+        """
+        token, staged = template_id(wanted.template), self.staged().get(owner)
+        present = _Brought(wanted, token, record.sources(token))
+        if staged is None:
+            return lambda _: present
+        current = staged.objects[owner].version
+        known: dict[ContentVersion, _Brought | str] = {}
+
+        def of(cluster: ClusterName) -> _Brought | str:
+            version = staged.version_on(owner, cluster)
+            if version not in known:
+                is_present = version.is_like(current)
+                found = present if is_present else self._at(version, owner, wanted)
+                if isinstance(found, _Brought):
+                    found = replace(found, mark=version.mark)
+                known[version] = found
+            return known[version]
+
+        return of
+
+    def _at(
+        self, version: ContentVersion, owner: ObjectKey, wanted: ReplicaSet
+    ) -> "_Brought | str":
+        """Return an earlier version of a set, with the replicas of now."""
+        manifest = version_in(self.world, version, owner)
+        if manifest is None:
+            return f"what it has, of {version.path}, cannot be read any more"
+        scopes = self.world.known.scopes
+        had = standing_set(manifest).scaled_as(wanted, scopes)
+        return _Brought(had, template_id(had.template), sources_of(had.template, scopes))
 
     def _of_step(self, owner: ObjectKey, work: WorkRecord, made: ClusterWork) -> ClusterWork:
         """Return what a cluster gets, with the moment of the step if that made it."""
@@ -115,32 +180,61 @@ class OcmRenderer:
         """Yield what clusters have of templates that came from a hub, as far as it can be read."""
         for work in record.works:
             blob = record.contents.get(work.template, "")
-            sources = self.world.past.get(blob, ()) if work.template != present else ()
-            templates = (mapping(manifest.body, "spec") for manifest in sources)
+            found = self.world.past.get(blob, ()) if work.template != present else ()
+            templates = (mapping(manifest.body, "spec") for manifest in found)
             template = next((t for t in templates if template_id(t) == work.template), None)
             if template is not None:
-                yield _work(owner, replace(wanted, template=template), work, record)
+                sources = record.sources(work.template)
+                earlier = _Brought(replace(wanted, template=template), work.template, sources)
+                yield _work(owner, earlier, work)
 
     def reach(self, owner: ObjectKey, /) -> Reach:
         """Return the objects of the templates that clusters have."""
-        output = self.world.outputs.get(owner)
+        output, manifest = self.world.outputs.get(owner), self.world.inputs.get(owner)
         if output is None:
             return {}
         record = decode_record(output.body)
+        wanted = None if manifest is None else standing_set(manifest)
+        present = "" if wanted is None else template_id(wanted.template)
+        brought = None if wanted is None else self._brought(owner, wanted, record)
         objects: dict[ClusterName, tuple[ObjectKey, ...]] = {}
         for work in record.works:
-            objects[work.cluster] = (*objects.get(work.cluster, ()), *record.sources(work.template))
+            sources = record.sources(work.template)
+            if brought is not None and work.template == present:
+                version = brought(work.cluster)
+                sources = (
+                    version.sources
+                    if isinstance(version, _Brought)
+                    else (*sources, UNKNOWN_OBJECTS)
+                )
+            objects[work.cluster] = (*objects.get(work.cluster, ()), *sources)
         return objects
 
     def bringers(self, source: ObjectKey, /) -> Iterable[ObjectKey]:
         """Return the sets with an object in a template that a cluster has."""
         for manifest in self.world.outputs_of_kind((WORK_GROUP, REPLICA_SET)):
             templates = decode_record(manifest.body).templates or {}
-            if any(source in sources for sources in templates.values()):
+            if any(source in sources for sources in templates.values()) or (
+                manifest.key in self.staged()
+                and any(source in sources for sources in self.reach(manifest.key).values())
+            ):
                 yield manifest.key
 
-    def content(self, source: ObjectKey, /) -> None:
-        """Return none: what a set brings stands in the set."""
+    def content(self, source: ObjectKey, /) -> PlacedContent | None:
+        """Return the template of a set, on its clusters; what a set brings stands in the set."""
+        output, manifest = self.world.outputs.get(source), self.world.inputs.get(source)
+        if source[:2] != (WORK_GROUP, REPLICA_SET) or output is None or manifest is None:
+            return None
+        wanted, record = standing_set(manifest), decode_record(output.body)
+        strategies = (decode_strategy(one.strategy) for one in wanted.references)
+        by_itself = not all(one.is_at_once for one in strategies)
+        works = {one.cluster: one for one in reversed(record.works)}
+        return PlacedContent(
+            clusters=frozenset(works),
+            content=lambda: wanted.content,
+            copies=partial(_REPORTED, source, wanted, works, self.world.known.scopes),
+            rolled_out_by=source if by_itself else None,
+        )
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:
         """Return what the present template orphans on clusters that had another one."""
@@ -161,6 +255,11 @@ class OcmRenderer:
         return objects
 
 
+_REPORTED: Callable[..., Sequence[CopyReport | None]] = late(
+    "reconciler.dialects.ocm.manifestworkreplicaset.reports", "reported_copies"
+)
+
+
 def _in_several(owner: ObjectKey, record: SetRecord) -> Iterator[str]:
     """Yield that clusters are in several placements of a set, whose strategies overtake another.
 
@@ -178,12 +277,26 @@ def _in_several(owner: ObjectKey, record: SetRecord) -> Iterator[str]:
         )
 
 
-def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRecord) -> ClusterWork:
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """A set with the template that a cluster has: by what that is known, and what is in it.
+
+    `mark` is what copies bear of a version that is staged, `""` where none is.
+    """
+
+    wanted: ReplicaSet
+    template: str
+    sources: tuple[ObjectKey, ...]
+    mark: str = ""
+
+
+def _work(owner: ObjectKey, brought: _Brought, work: WorkRecord) -> ClusterWork:
     """Return what one cluster gets.
 
     Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
     `CreateManifestWork`; the annotation is ours.
     """
+    wanted, sources, mark = brought.wanted, brought.sources, brought.mark
     workload = {
         n: one for n, one in mapping(wanted.template, "workload").items() if n != "manifests"
     }
@@ -194,12 +307,14 @@ def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRec
             "name": work.name(owner),
             "namespace": work.cluster,
             "labels": wanted.labels_for(work.placement),
-            "annotations": {TEMPLATE: work.template},
+            "annotations": {TEMPLATE: brought.template},
         },
         "spec": {**wanted.template, "workload": workload},
     }
-    sources = record.sources(work.template)
     manifests = dict(zip(sources, manifests_of(wanted.template), strict=True))
+    if mark:
+        path = ("metadata", "annotations", CONTENT)
+        manifests = {key: with_value(body, path, mark) for key, body in manifests.items()}
     return ClusterWork(
         cluster=work.cluster,
         carrier=carrier,
@@ -214,13 +329,19 @@ class OcmRenderers:
     """The renderers of one world after the other, which share the names of the clusters."""
 
     names: AnswerCache[None, tuple[ClusterName, ...]] = field(default_factory=AnswerCache)
+    staged: AnswerCache[None, StagedVersions] = field(default_factory=AnswerCache)
 
     def of(self, world: World, _settings: Settings, /) -> OcmRenderer:
         """Return the renderer of a world."""
         clusters = world.of_kind(*CLUSTER)
         names = self.names.recall(None, (clusters,), partial(_names, clusters))
         forget(self)
-        return OcmRenderer(world, names)
+        records = world.outputs_of_kind(STAGED_DELIVERY)
+        return OcmRenderer(world, names, partial(self._staged, records))
+
+    def _staged(self, records: Sequence[Manifest]) -> StagedVersions:
+        """Return who has the versions of which object."""
+        return self.staged.recall(None, (records,), partial(staged_versions, records))
 
     def affected(self, before: World, now: World, /) -> Affected:
         """Return the sets that changed, or of which a pass changed what they have where."""
@@ -228,7 +349,8 @@ class OcmRenderers:
             differing_keys(now.inputs, before.inputs),
             differing_keys(now.outputs, before.outputs),
         )
-        return Affected({*_sets(inputs), *_sets(outputs), *_stepped(before, now, outputs)})
+        keys = (*inputs, *outputs, *given_otherwise(before, now))
+        return Affected({*_sets(keys), *_stepped(before, now, outputs)})
 
 
 def _stepped(before: World, now: World, outputs: Iterable[ObjectKey]) -> Iterator[ObjectKey]:

@@ -28,6 +28,7 @@ from reconciler.manifests.identity import namespace_for
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.fields import (
+    at,
     bodies,
     items_or_none,
     mapping,
@@ -35,12 +36,15 @@ from reconciler.model.fields import (
     number,
     pairs_or_none,
     text,
+    with_value,
+    without,
 )
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import format_moment, parse_moment
-from reconciler.model.records import dataclass, field
+from reconciler.model.records import dataclass, field, replace
+from reconciler.model.world import Manifest
 
 REPLICA_SET = "ManifestWorkReplicaSet"
 WORK = "ManifestWork"
@@ -79,6 +83,28 @@ class ReplicaSet:
         """The value of the label by which its ManifestWorks are found."""
         return f"{self.namespace}.{self.name}"
 
+    @property
+    def content(self) -> Body:
+        """What of its template is content: all that counts but the replicas of its objects."""
+        bare = comparable_spec(self.template)
+        manifests = [
+            one if _replicas_in(one) is None else without(one, REPLICAS)
+            for one in manifests_of(bare)
+        ]
+        return _with_manifests(bare, manifests)
+
+    def scaled_as(self, present: "ReplicaSet", scopes: Mapping[Kind, bool]) -> "ReplicaSet":
+        """Return an earlier version of a set with the replicas that its objects have by now."""
+        wanted, had = present.template, self.template
+        counts = dict(zip(sources_of(wanted, scopes), manifests_of(wanted), strict=True))
+        replicas = {source: _replicas_in(one) for source, one in counts.items()}
+        manifests = []
+        for source, manifest in zip(sources_of(had, scopes), manifests_of(had), strict=True):
+            count = None if _replicas_in(manifest) is None else replicas.get(source)
+            scaled = manifest if count is None else with_value(manifest, REPLICAS, count)
+            manifests.append(scaled)
+        return replace(present, template=_with_manifests(had, manifests))
+
     def labels_for(self, placement: str) -> dict[str, str]:
         """Return the labels of its ManifestWorks for a placement; its own do not replace ours."""
         return {**self.labels, SET_LABEL: self.label, SET_PLACEMENT_LABEL: placement}
@@ -107,6 +133,16 @@ def decode_replica_set(body: Body) -> ReplicaSet:
         ),
         template=defaulted_spec(mapping(spec, "manifestWorkTemplate")),
     )
+
+
+def standing_set(manifest: Manifest) -> ReplicaSet:
+    """Return a set of a file, which stands: an API server would write finalizers, no file has.
+
+    Raises:
+        UserError: It cannot be decoded.
+    """
+    metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
+    return decode_replica_set({**manifest.body, "metadata": metadata})
 
 
 def defaulted_spec(spec: Body) -> Body:
@@ -182,6 +218,18 @@ def _without_blanks(value: object) -> object:
     if isinstance(value, Mapping):
         return {name: _without_blanks(one) for name, one in value.items() if one != ""}
     return [_without_blanks(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+REPLICAS = ("spec", "replicas")
+
+
+def _replicas_in(manifest: Body) -> int | None:
+    count = at(manifest, "spec").get("replicas")
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
+
+
+def _with_manifests(template: Body, manifests: Sequence[Body]) -> Body:
+    return {**template, "workload": {**mapping(template, "workload"), "manifests": manifests}}
 
 
 def _undated(manifest: Body) -> Body:

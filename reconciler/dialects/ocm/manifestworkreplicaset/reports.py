@@ -3,7 +3,8 @@
 Where no ManifestWork is reported, plain reports of single objects count. The status is the one that
 OCM's agent would have drawn from the same objects, so a rollout goes on with what
 `reconciler import` writes. Such reports do not say of which template they are: those that are as
-they were when the cluster got its template say nothing of it.
+they were when the cluster got its template say nothing of it. A copy of a set that is staged bears
+the version that it is of, and so does its report.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,18 +22,22 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     WorkRecord,
     decode_work,
     same_spec,
+    sources_of,
 )
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
+from reconciler.dialects.renderer import ReportOn
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
 from reconciler.model.body import Body
 from reconciler.model.fields import at, bodies, mapping, mapping_or_none, text
 from reconciler.model.health import Health, assume, health_of, is_judged
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.kinds import CopyReport, Kind
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Manifest
 from reconciler.rebalance.surge import STEP
+from reconciler.staging.staged_delivery import CONTENT, content_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,8 @@ def reported_work(
         return ReportedWork(replace(bare, conditions=conditions), replace(record, observed=()))
     if record.template == present:
         reports = plain_reports(record.cluster, objects, feedback)
+        if reports.tell_another(wanted):
+            return ReportedWork(bare, replace(record, observed=()))
         record, observed = observed_record(record, wanted.template, reports, now)
         if observed:
             return ReportedWork(replace(bare, conditions=observed), record)
@@ -106,6 +113,58 @@ def reported_work(
         for name, status in states.items()
     }
     return ReportedWork(replace(bare, conditions=conditions), record, assumed=True)
+
+
+def reported_copies(
+    owner: ObjectKey,
+    wanted: ReplicaSet,
+    works: Mapping[ClusterName, WorkRecord],
+    scopes: Mapping[Kind, bool],
+    report_on: ReportOn,
+    cluster: ClusterName,
+) -> Sequence[CopyReport | None]:
+    """Return what a cluster says of the present version of a set, object by object.
+
+    A ManifestWork that is reported speaks for all of them. Objects of a kind without health need
+    not be reported, unless there are no others.
+
+    Args:
+        owner: The set.
+        wanted: The set, decoded.
+        works: A work of it by cluster.
+        scopes: Whether a kind is namespaced.
+        report_on: Returns what clusters report.
+        cluster: Which is asked about.
+    """
+    work = works.get(cluster)
+    if work is None:
+        return (None,)
+    report = report_on(ObjectKey(WORK_GROUP, WORK, cluster, work.name(owner)), cluster)
+    if report is not None:
+        return (_work_as_copy(report.body, work, wanted),)
+    sources = sources_of(wanted.template, scopes)
+    found = [(source, report_on(source, cluster)) for source in sources]
+    told = [one for key, one in found if one is not None or is_judged(key.group, key.kind)]
+    return told or (None,)
+
+
+def _work_as_copy(report: Body, record: WorkRecord, wanted: ReplicaSet) -> CopyReport | None:
+    """Return a ManifestWork as a report of a copy, `None` if it says nothing of the version."""
+    if not _is_about(report, record, wanted):
+        return None
+    found = {
+        name: one.status for name, one in _reported_conditions(report).items() if one.is_current
+    }
+    bare = {"metadata": {"annotations": {CONTENT: content_digest(wanted.content)}}}
+    if found.get("Applied") == "False":
+        return CopyReport(body=bare, applied=False)
+    if (found.get("Progressing"), found.get("Degraded")) == ("True", "True"):
+        failed = {"conditions": [{"type": "Failed", "status": "True", "reason": "Degraded"}]}
+        return CopyReport(body={**bare, "status": failed}, judged=Health.UNHEALTHY)
+    if found.get("Applied") != "True" or "Available" not in found:
+        return None
+    well = found["Available"] == "True" and found.get("Progressing", "False") == "False"
+    return CopyReport(body=bare, judged=Health.HEALTHY if well else Health.UNHEALTHY)
 
 
 def _is_about(report: Body, record: WorkRecord, wanted: ReplicaSet) -> bool:
@@ -199,6 +258,11 @@ class PlainReports:
             return ""
         rows = [[str(key), _told(body)] for key, body in sorted(self.bodies.items())]
         return digest(rows).removeprefix("sha256:")[:TOKEN]
+
+    def tell_another(self, wanted: ReplicaSet) -> bool:
+        """Return whether they are of another version of a set that is staged."""
+        marks = {at(one, "metadata", "annotations").get(CONTENT) for one in self.bodies.values()}
+        return bool(marks - {None}) and marks - {None} != {content_digest(wanted.content)}
 
 
 def _told(body: Body) -> list[object]:

@@ -37,7 +37,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     ReplicaSet,
     SetRecord,
     WorkRecord,
-    decode_replica_set,
     manifests_of,
     record_annotations,
     rollout_status,
@@ -317,16 +316,6 @@ def _applied(summaries: Sequence[PlacementSummary]) -> Condition:
     if sums["progressing"] and not sums["degraded"]:
         return Condition(APPLIED, "False", "Processing", "")
     return Condition(APPLIED, "False", NOT_AS_EXPECTED, "")
-
-
-def standing_set(manifest: Manifest) -> ReplicaSet:
-    """Return a set of a file, which stands: an API server would write finalizers, no file has.
-
-    Raises:
-        UserError: It cannot be decoded.
-    """
-    metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
-    return decode_replica_set({**manifest.body, "metadata": metadata})
 
 
 def decided_placement(placement: Body, decisions: Iterable[Body]) -> DecidedPlacement:

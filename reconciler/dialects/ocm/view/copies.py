@@ -19,6 +19,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     decode_replica_set,
     rollout_status,
     sources_of,
+    standing_set,
     template_id,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.reports import reported_work
@@ -27,7 +28,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     decided_placement,
     says_assumed,
     set_status,
-    standing_set,
     sync,
     with_assumed,
 )

@@ -1,12 +1,13 @@
 """Sets of ManifestWorks from creation to end: where they go, how fast, and what is said of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import pytest
 
 from reconciler.dialects.ocm.api.placement import WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    REPLICA_SET,
     SET_LABEL,
     SET_PLACEMENT_LABEL,
     WorkRecord,
@@ -20,8 +21,21 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
 from reconciler.model.decision import CauseKind
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName
-from tests.builders import Body, configuration, deployment, metadata, text
+from tests.builders import Body, configmap, configuration, deployment, metadata, text
 from tests.conformance.direct.ocm import FINALIZER, SetFinalizers, look_at
+from tests.core.test_staged_deliveries import (
+    FOLDERS,
+    STAGES,
+    hear,
+    images,
+    managed,
+    reason,
+    run_of,
+    staged_delivery,
+    version,
+)
+from tests.dialects.kubefleet.fleet import stage, strategy
+from tests.dialects.ocm import worlds
 from tests.dialects.ocm.worlds import (
     SHOP,
     STATUS,
@@ -37,7 +51,7 @@ from tests.dialects.ocm.worlds import (
     succeed,
     templates,
 )
-from tests.stories import Story
+from tests.stories import Story, story
 
 NEVER = configuration(feedback={"assumeAfterSeconds": None})
 
@@ -520,3 +534,116 @@ def test_what_plain_reports_say_is_summed_up() -> None:
     says(told, "b", 2).run(20)
 
     assert ("True", "AsExpected") == condition(told, "ManifestworkApplied")
+
+
+STAGED = {"kind": REPLICA_SET}
+
+
+def staged(*manifests: Body, delivery: Body = FOLDERS) -> Story:
+    """Version 1 of web in a set, on clusters of two stages, seen by a staged delivery."""
+    told = story(worlds.cluster_set(), worlds.binding(), worlds.placement())
+    told.put(configuration(feedback={"assumeAfterSeconds": None}, delivery=delivery))
+    told.put(*(managed(name, where) for name, where in STAGES.items()))
+    told.put(replica_set(version("1"), *manifests), strategy(stage("canary"), stage("prod")))
+    told.put(staged_delivery(selector=STAGED))
+    told.run(0)
+    return told
+
+
+def test_without_a_strategy_of_its_own_a_set_is_staged() -> None:
+    """Cluster by cluster; with the replicas of now everywhere, and what has no health beside it."""
+    told = staged(configmap())
+    told.put(replica_set(version("2"), configmap())).run(10)
+
+    assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+    told.put(replica_set(version("2", replicas=5), configmap())).run(20)
+
+    assert {"a": "2 x5", "b": "1 x5", "c": "1 x5"} == images(told)
+
+    hear(told, "a").put(managed("d", "canary"), managed("e", "prod"), managed("f", "none"))
+    told.run(30)
+
+    assert {"a": "2 x5", "b": "2 x5", "c": "1 x5", "d": "2 x5", "e": "1 x5", "f": "1 x5"} == (
+        images(told)
+    )
+
+
+def test_what_a_held_cluster_reports_is_of_its_version() -> None:
+    """So that a set does not count as rolled out while most of its clusters wait."""
+    told = staged()
+    told.put(replica_set(version("2"))).run(10)
+    for name in STAGES:
+        hear(told, name)
+    told.run(20)
+
+    assert "waits for b in stage prod" == reason(told)
+    assert ("False", "Progressing") == condition(told, "PlacementRolledOut")
+
+
+def test_what_an_earlier_version_brings_stays_with_it() -> None:
+    """A version without an object takes it from the clusters that have that version."""
+    told = staged(configmap())
+    told.put(replica_set(version("2"))).run(10)
+    settings = [f"clusters/{name}/default/configmaps/settings.yaml" for name in STAGES]
+
+    assert [False, True, True] == [path in told.files for path in settings]
+
+    told.drop(staged_delivery()).run(20)
+
+    assert [False, True, True] == [path in told.files for path in settings]
+
+    told.put(replica_set(version("3"))).run(30)
+
+    assert {"a": "3 x3", "b": "3 x3", "c": "3 x3"} == images(told)
+    assert [False, False, False] == [path in told.files for path in settings]
+
+
+def test_a_set_with_a_strategy_of_its_own_is_left_to_it() -> None:
+    """One that gets it in the middle is held; one that asks for all at once has none."""
+    told = staged()
+    at_once = replica_set(version("2"), strategy={"type": "All"})
+
+    assert () == told.put(at_once).run(10).faults
+    assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+    held, by_itself = told.put(replica_set(version("2"), strategy=progressive())).run(20).faults
+
+    assert "the ManifestWorkReplicaSet ns1/shop rolls it out by itself" in by_itself.message
+    assert "the next change of content, which is rolled out by itself" == held.expected
+    assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told_reason"),
+    [
+        pytest.param({"Applied": "True", "Available": "True"}, "b in stage prod", id="runs"),
+        pytest.param({"Applied": "True"}, "a in stage canary", id="says nothing yet"),
+        pytest.param({"Applied": "True", "Available": "False"}, "a in stage", id="not yet"),
+        pytest.param({"Applied": "False"}, "a: it is not applied", id="not applied"),
+        pytest.param(
+            {"Applied": "True", "Progressing": "True", "Degraded": "True"},
+            "a: Degraded",
+            id="degraded",
+        ),
+    ],
+)
+def test_a_manifest_work_that_is_reported_speaks_for_what_is_in_it(
+    conditions: Mapping[str, str], told_reason: str
+) -> None:
+    """The agent of a hub knows of which template it is."""
+    told = staged(delivery={"manifestworks": {}})
+    told.put(replica_set(version("2"))).run(10)
+    report(told, "a", **conditions).run(20)
+
+    assert told_reason in reason(told)
+    assert told_reason.startswith("a: ") == ("Stopped" == run_of(told)["state"])
+
+
+def test_a_set_is_staged_where_its_kind_is_named_only() -> None:
+    """Labels alone select workloads."""
+    told = staged()
+    told.put(staged_delivery(selector={"labelSelector": {"matchLabels": {"team": "web"}}}))
+    told.put(replica_set(version("2"))).run(10)
+
+    assert {"a": "2 x3", "b": "2 x3", "c": "2 x3"} == images(told)
