@@ -16,7 +16,7 @@ from functools import partial
 
 from reconciler.core.dialects import CLUSTERS, DIALECTS, PLACED, dialect_of
 from reconciler.core.inputs.world import clusters_in, languages, members_in
-from reconciler.core.rounds import world_after
+from reconciler.core.rounds import Additions, world_after
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, place_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
@@ -26,7 +26,7 @@ from reconciler.model.moments import format_moment
 from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache, differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.world import Fault, Manifest, Trace, World
+from reconciler.model.world import Manifest, Trace, World
 from reconciler.multicluster.cluster_profile import (
     CLUSTER_PROFILE,
     InventoryPublishing,
@@ -45,20 +45,6 @@ from reconciler.multicluster.placement_decision import (
     key_label,
     slices_of,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """The world with what is published in it, how that differs, and what is wrong with decisions.
-
-    `written` are outputs that get another body, `gone` those that go.
-    """
-
-    world: World
-    written: Mapping[ObjectKey, Body] = field(default_factory=dict)
-    gone: frozenset[ObjectKey] = frozenset()
-    faults: tuple[Fault, ...] = ()
-    traces: tuple[Trace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +88,7 @@ class PublishMemory:
 
 def publish(
     world: World, after: World, settings: Settings, now: datetime, memory: PublishMemory
-) -> Published:
+) -> Additions:
     """Return how what is published differs from what the pass before left.
 
     Args:
@@ -131,7 +117,7 @@ def publish(
     memory.left = None if wanted is None else left
     memory.settings, memory.profiles = wanted, places
     failed = [*(memory.failed[key] for key in sorted(memory.failed)), *fleet.failed]
-    return Published(
+    return Additions(
         world=left,
         written={**stage.written, **profiles},
         gone=frozenset(stage.gone | gone),

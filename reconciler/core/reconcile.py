@@ -211,26 +211,21 @@ def _pass(
     if switched is not world:
         memo.clear()  # it is about clusters that are not seen any more
         return _pass(switched, now, asked, busy, memo)
-    published = publish(world, after, settings, now, memo.published)
-    if published.written or published.gone:
-        written |= published.written
-        gone |= published.gone
-        after = published.world
-    staged = stage(after, settings, memo.delivery.renderers, now, memo.staging)
-    if staged.world is not after:
-        written |= staged.written
-        gone |= staged.gone
-        after = staged.world
-    delivered = deliver(world, after, settings, memo.delivery)
+    added = publish(world, after, settings, now, memo.published)
+    added = added.then(stage(added.world, settings, memo.delivery.renderers, now, memo.staging))
+    written |= added.written
+    gone |= added.gone
+    delivered = deliver(world, added.world, settings, memo.delivery)
     records = report_records(world, memo.reports)
     safety = next_record(
-        safety_record(world.outputs), paced.waiting, paced.moved, apis_on_projected(after), now
+        safety_record(world.outputs),
+        paced.waiting,
+        paced.moved,
+        apis_on_projected(added.world),
+        now,
     )
-    braking = (*braked.faults, *kept.faults)
-    stages = (published, staged, delivered)
-    faults = tuple(
-        sorted({*world.faults, *found.faults, *braking, *(f for one in stages for f in one.faults)})
-    )
+    beside = (*braked.faults, *kept.faults, *added.faults, *delivered.faults)
+    faults = tuple(sorted({*world.faults, *found.faults, *beside}))
     files = _delivered(world, delivered)
     report = faults_body(faults, world.held, kept.versions) if faults or world.held else None
     outcome = Outcome(
@@ -247,10 +242,8 @@ def _pass(
         failed=failed_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
-        traces=tuple(
-            sorted({*world.traces, *found.traces, *(t for s in stages for t in s.traces)})
-        ),
-        recheck_at=earliest(found.until, paced.until, staged.until),
+        traces=tuple(sorted({*world.traces, *found.traces, *added.traces, *delivered.traces})),
+        recheck_at=earliest(found.until, paced.until, added.until),
         waits=tuple(sorted((*found.waits, *paced.waits))),
         explanations=found.explanations,
     )

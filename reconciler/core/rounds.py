@@ -25,10 +25,10 @@ from reconciler.model.decision import Decision, joined_causes
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import earliest
-from reconciler.model.records import dataclass, replace
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import branched, differing_keys
 from reconciler.model.settings import Settings
-from reconciler.model.world import Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, Trace, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +233,38 @@ def _after(world: World, result: Round) -> tuple[World, frozenset[ObjectKey]]:
     moved = _moved(world.outputs, result.written)
     moving = frozenset(moved.keys() | result.gone)
     return world_after(world, moved, result.gone, result.removed), moving
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Additions:
+    """A decided world with what a step has added to it, and what is to be told of that.
+
+    Attributes:
+        world: With all of it.
+        written: The outputs that get another body.
+        gone: The outputs that go.
+        faults: What people must edit.
+        traces: Of mistakes of ours.
+        until: When time alone could change something, `None` if never.
+    """
+
+    world: World
+    written: Mapping[ObjectKey, Body] = field(default_factory=dict)
+    gone: frozenset[ObjectKey] = frozenset()
+    faults: tuple[Fault, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    until: datetime | None = None
+
+    def then(self, later: "Additions") -> "Additions":
+        """Return these with those of a step that began with this world."""
+        return Additions(
+            world=later.world,
+            written={**self.written, **later.written},
+            gone=self.gone | later.gone,
+            faults=(*self.faults, *later.faults),
+            traces=(*self.traces, *later.traces),
+            until=earliest(self.until, later.until),
+        )
 
 
 def world_after(

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.core.dialects import DIALECTS, STAGED, STRATEGIES, find_strategy
-from reconciler.core.rounds import world_after
+from reconciler.core.rounds import Additions, world_after
 from reconciler.dialects.inventory import CopyReports, CopyTable
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.dialects.renderer import PlacedContent, Renderer, Renderers
@@ -29,7 +29,7 @@ from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import Settings
 from reconciler.model.text import enumerated, short_id
-from reconciler.model.world import Fault, Manifest, Trace, World
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.staging.content_run import (
     GivenDelivery,
     PresentObject,
@@ -60,22 +60,6 @@ NAMED = 3  # objects and clusters that are named in a fault
 NEXT_RUN = "the next change of content, which begins another run"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Staged:
-    """The world with the records of staged deliveries in it, and what is to be told.
-
-    `written` are outputs that get another body, `gone` those that go. `until` is when time alone
-    could change something, `None` if never.
-    """
-
-    world: World
-    written: Mapping[ObjectKey, Body] = field(default_factory=dict)
-    gone: frozenset[ObjectKey] = frozenset()
-    faults: tuple[Fault, ...] = ()
-    traces: tuple[Trace, ...] = ()
-    until: datetime | None = None
-
-
 @dataclass(slots=True, eq=False)
 class StagingMemory:
     """What earlier passes found out; no answer depends on it.
@@ -104,7 +88,7 @@ def stage(
     renderers: Mapping[str, Renderers],
     now: datetime,
     memory: StagingMemory,
-) -> Staged:
+) -> Additions:
     """Return how far all staged deliveries are.
 
     Args:
@@ -117,7 +101,7 @@ def stage(
     manifests = after.of_kind(*STAGED_DELIVERY)
     records = after.outputs_of_kind(STAGED_DELIVERY)
     if not manifests and not records:
-        return Staged(world=after)
+        return Additions(world=after)
     rendered = [one.of(after, settings) for _, one in sorted(renderers.items())]
     copies, labels = memory.copies.follow(after), _labels_in(after)
     staging = _Staging(after, rendered, copies, labels, now, memory)
@@ -130,7 +114,7 @@ def stage(
             staging.leave(record)
     memory.forget()
     world = world_after(after, staging.written, staging.gone, ())
-    return Staged(
+    return Additions(
         world=world,
         written=staging.written,
         gone=frozenset(staging.gone),
