@@ -72,6 +72,11 @@ class Settings:
     options: Mapping[str, Body] = field(default_factory=dict)
 
     @property
+    def used_branch(self) -> str:
+        """The branch that keeps what decisions read of reports, `""` for none."""
+        return f"{self.feedback_branch}-used" if self.feedback_branch and self.keeps_used else ""
+
+    @property
     def allowed(self) -> frozenset[str]:
         """The settings with which manifests may say what upstream would refuse."""
         return frozenset({SCORES_EXTEND} if self.extends_scores else ())

@@ -333,6 +333,27 @@ def trailer(fleet: Checkout) -> str:
     return fleet.git("log", "-1", told).strip()
 
 
+def test_a_fresh_clone_decides_nothing_without_the_reports_of_its_origin(
+    reporting_fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would judge clusters by what people wrote; nor does it begin anew what decisions keep."""
+    kept = {"branch": "reports", "keepUsed": True, "assumeAfterSeconds": 1}
+    reporting_fleet.commit({"reconciler.yaml": text(configuration(feedback=kept))}, "Keep them")
+    reported(reporting_fleet, REPORT.format(ready=2))
+    reconcile_at(reporting_fleet, 5)
+    git(tmp_path, "clone", "--quiet", str(reporting_fleet.folder), "clone")
+    clone = Checkout(tmp_path / "clone")
+    capsys.readouterr()
+
+    for name in ("reports", "reports-used"):
+        assert 2 == reconcile_at(clone, 10)
+        told = f"with git branch {name} origin/{name}\n"
+        assert capsys.readouterr().err.endswith(told)
+        clone.git("branch", "--quiet", name, f"origin/{name}")
+    assert 0 == reconcile_at(clone, 10)
+    assert "nothing to do\n" == capsys.readouterr().out
+
+
 def test_a_report_of_the_branch_is_taken(reporting_fleet: Checkout) -> None:
     """It stands in the aggregated status as one of the served branch would."""
     told = (reporting_fleet.folder / SHOP).read_text()

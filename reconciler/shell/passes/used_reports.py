@@ -38,11 +38,6 @@ READ, REPLACES, CUT = "Reconciled-Read", "Reconciled-Replaces", "Reconciled-Cut"
 COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
 
-def _used_branch(reports: str) -> str:
-    """Return the branch that keeps what decisions read of a branch of reports."""
-    return f"{reports}-used"
-
-
 def bring_reports(repository: Repository, inputs: str, fetch: Callable[[str], str | None]) -> None:
     """Bring the reports here that decisions name, where they are on a branch of their own.
 
@@ -55,8 +50,8 @@ def bring_reports(repository: Repository, inputs: str, fetch: Callable[[str], st
     for document in read(content or b"", CONFIGURATION_PATH).documents:
         with contextlib.suppress(UserError, UsageError):  # it may name what is no branch for git
             settings = decode_settings(document.body)
-            if name := settings.feedback_branch:
-                fetch(_used_branch(name) if settings.keeps_used else name)
+            if name := settings.used_branch or settings.feedback_branch:
+                fetch(name)
 
 
 @dataclass(slots=True, eq=False)
@@ -104,10 +99,9 @@ def keep_used(
     Raises:
         GitError: Git failed.
     """
-    settings = settings_in(world)
-    if not (settings.keeps_used and settings.feedback_branch and world.reported_at):
+    name, last = settings_in(world).used_branch, last_pass(world.outputs)
+    if not (name and world.reported_at):
         return None
-    name, last = _used_branch(settings.feedback_branch), last_pass(world.outputs)
     head = find(name)
     before = "" if last is None else last.reported_at
     known = bool(before) and is_ancestor(repository, before, before)

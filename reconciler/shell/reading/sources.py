@@ -216,8 +216,8 @@ class ServedBranches:
             reports: Returns the commit of a branch that clusters report on, `None` fetches it.
 
         Raises:
-            UsageError: The branch of outputs is not there, and the inputs hold outputs; or it, or
-                one that is delivered to, is only there as it was fetched.
+            UsageError: The branch of outputs is not there, and the inputs hold outputs; or it, one
+                of reports, or one that is delivered to, is only there as it was fetched.
         """
         outputs = heads.outputs
         if outputs is None:
@@ -230,13 +230,15 @@ class ServedBranches:
                     f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
                 )
         world = Sources(heads.inputs, outputs).load(loader, reports or self.reports)
-        for name in decode_delivery(settings_in(world)).branches:
+        settings = settings_in(world)
+        beside = (settings.feedback_branch, settings.used_branch)
+        for name in (*filter(None, beside), *decode_delivery(settings).branches):
             if self.trust is None or self.trust.accepted(name) is None:
                 self._refuse_beside_origin(name)
         return world
 
     def _refuse_beside_origin(self, name: str) -> None:
-        """Raise if a branch would begin here from nothing, beside the one that origin has."""
+        """Raise if a branch is taken for none here, though origin has it."""
         if self.repository.is_only_fetched(name):
             raise UsageError(
                 f"the branch {name} is not in this clone, and origin/{name} is: go on from it "
