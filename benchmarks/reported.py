@@ -9,7 +9,7 @@ where amounts alone changed, which must commit nothing.
 
 What decisions read is kept. In the end everything that no branch names is thrown away, and a fresh
 clone has to prove every decision. `python -m benchmarks.reported` lives the whole month, which
-takes a quarter of an hour of processor time; the table of benchmarks has half a day of it.
+takes 18 minutes of processor time; the table of benchmarks has half a day of it.
 """
 
 import argparse
@@ -42,7 +42,7 @@ MINUTES_A_DAY = 24 * 60
 A_MONTH = 30 * MINUTES_A_DAY
 DAYS, DAYS_OF_THE_TABLE = 30.0, 0.6
 MOST_DECISIONS = 5_000  # of a month
-MOST_MEGABYTES = 60.0  # that a clone takes after a month, with everything in it
+MOST_MEGABYTES = 40.0  # that a clone takes after a month, with everything in it
 FIRST_MEGABYTES = 1.0  # of the fleet and its first reports
 MOST_COMMITS = 10_000  # of the branch of reports, before it is cut
 QUIET_LOOK = 500  # of so many reports of amounts alone one is followed by a pass
