@@ -81,8 +81,8 @@ def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     if spec.get("selector") is not None or spec.get("targetRefPolicy"):
         yield DESCRIBED
     for section in ("workloads", "targetRefResource"):
-        for item in mappings_of(spec.get(section)):
-            yield item.get("kind"), item.get("name")
+        for element in mappings_of(spec.get(section)):
+            yield element.get("kind"), element.get("name")
 
 
 @dataclass(slots=True, eq=False)
@@ -97,10 +97,10 @@ class RebalancerIndex:
 
     def concerning(self, keys: Iterable[ObjectKey]) -> frozenset[ObjectKey]:
         """Return those that may mean one of some objects."""
-        found = set(self._index.of(DESCRIBED))
+        concerned = set(self._index.of(DESCRIBED))
         for key in keys:
-            found |= self._index.of((key.kind, key.name))
-        return frozenset(found)
+            concerned |= self._index.of((key.kind, key.name))
+        return frozenset(concerned)
 
 
 RECORDS = (RECORD, FAULTS, SAFETY)
@@ -160,8 +160,8 @@ def _there(
     manifests: Mapping[ObjectKey, Manifest], keys: Iterable[ObjectKey]
 ) -> dict[ObjectKey, Manifest]:
     """Return those of some manifests that are there."""
-    found = ((key, manifests.get(key)) for key in keys)
-    return {key: one for key, one in found if one is not None}
+    manifest_of = ((key, manifests.get(key)) for key in keys)
+    return {key: one for key, one in manifest_of if one is not None}
 
 
 def _next(
@@ -424,6 +424,6 @@ def passes_since(settled: SettledWorld, now: datetime, *worlds: World) -> list[P
         if isinstance(affected, DependsOnOthers):
             return None
         keys |= affected
-    found = [passes_alone(one, now, alone, *sorted(keys)) for one in worlds]
-    told = [passes for passes in found if not isinstance(passes, DependsOnOthers)]
-    return told if len(told) == len(worlds) else None
+    answers = [passes_alone(one, now, alone, *sorted(keys)) for one in worlds]
+    computed = [passes for passes in answers if not isinstance(passes, DependsOnOthers)]
+    return computed if len(computed) == len(worlds) else None

@@ -185,11 +185,11 @@ def _brake(
     safety = settings_in(world).safety
     fresh: dict[ObjectKey, Manifest | None] = {}
     unreachable: set[str] = set()
-    for key, one in reported.items():
-        if key.namespace or _is_reachable(key, one.report.body):
+    for key, report in reported.items():
+        if key.namespace or _is_reachable(key, report.report.body):
             continue
         unreachable.add(key.name)
-        judged = _judged(world, one.report.key)
+        judged = _judged(world, report.report.key)
         if judged is None or _is_reachable(key, judged.body):
             fresh[key] = judged
     names = sorted({key.name for key in fresh})
@@ -201,7 +201,7 @@ def _brake(
     allowed = digest(names)
     if allowed in safety.allow:
         return reported, None
-    kept = {key: one for key, one in reported.items() if key not in fresh}
+    kept = {key: report for key, report in reported.items() if key not in fresh}
     kept |= {
         key: replace(reported[key], report=judged, held=True)
         for key, judged in fresh.items()
@@ -325,22 +325,22 @@ def report_records(world: World, known: AnswerCache[ObjectKey, Drawn]) -> Report
         known: What was drawn for earlier worlds; the answer never depends on it.
     """
     by_key: dict[ObjectKey, list[Manifest]] = defaultdict(list)
-    for one in world.reported.values():
-        by_key[_record_key(one.report.key.reporter)].append(one.report)
+    for report in world.reported.values():
+        by_key[_record_key(report.report.key.reporter)].append(report.report)
     written: dict[ObjectKey, Body] = {}
     renewed: dict[ObjectKey, Body] = {}
     kept: set[ObjectKey] = set()
     for key, reports in by_key.items():
-        if all(one.key.namespace for one in reports):
+        if all(report.key.namespace for report in reports):
             continue  # what reports no cluster has nothing that would be held
         kept.add(key)
         output = world.outputs.get(key)
         present = None if output is None else output.body
-        drawn_from = (present, *(one.body for one in reports))
+        drawn_from = (present, *(report.body for report in reports))
         body, differs = known.recall(key, drawn_from, partial(_drawn, key, reports, present))
         if body is not present:
             (written if differs else renewed)[key] = body
-    gone = {one.key for one in world.outputs_of_kind(CLUSTER_REPORT)} - kept
+    gone = {report.key for report in world.outputs_of_kind(CLUSTER_REPORT)} - kept
     return ReportRecords(written=written, renewed=renewed, gone=frozenset(gone))
 
 

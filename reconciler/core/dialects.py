@@ -94,12 +94,12 @@ def decision_on(key: ObjectKey) -> ObjectKey | None:
 
 def clusters_in(parts: Iterable[Manifest]) -> Placed:
     """Return the clusters that some outputs of one object name, with their replicas, by name."""
-    found = dict[str, int]()
+    counts = dict[str, int]()
     for part in parts:
         dialect = dialect_of(part.key.group)
         if dialect is not None:
-            found.update(dialect.view().outputs.clusters_in(part.body))
-    return tuple((ClusterName(name), found[name]) for name in sorted(found))
+            counts.update(dialect.view().outputs.clusters_in(part.body))
+    return tuple((ClusterName(name), counts[name]) for name in sorted(counts))
 
 
 def find_strategy(world: World, name: str) -> Manifest | None:

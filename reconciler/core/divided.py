@@ -108,14 +108,14 @@ class _Ties:
 
     def join(self, *members: Hashable) -> None:
         """Put some into one set."""
-        for one, other in pairwise(members):
-            self._above[self.root(other)] = self.root(one)
+        for member, other in pairwise(members):
+            self._above[self.root(other)] = self.root(member)
 
     def root(self, member: Hashable) -> Hashable:
         """Return by which member its set is known."""
         path = [*self._line(member)]
-        for one in path[:-1]:
-            self._above[one] = path[-1]
+        for node in path[:-1]:
+            self._above[node] = path[-1]
         return path[-1]
 
     def _line(self, member: Hashable) -> Iterator[Hashable]:

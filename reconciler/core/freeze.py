@@ -131,11 +131,11 @@ class EndingSuspensions:
     def _moments(self, world: World) -> Mapping[ObjectKey, datetime]:
         """Return when each of them ends."""
         self._index.follow(world.inputs)
-        found = (
+        ends = (
             (key, _suspended_until(one.body))
             for key, one in self._index.found(SUSPEND_UNTIL).items()
         )
-        return {key: moment for key, moment in found if moment is not None}
+        return {key: moment for key, moment in ends if moment is not None}
 
 
 def _resumed(manifest: Manifest) -> Manifest:

@@ -99,16 +99,16 @@ def _standing(
     bound: timedelta,
 ) -> Iterator[Reservation]:
     """Yield the reservations that stand; `still` are the APIs whose capacity is as it was."""
-    for one in found.held.values():
-        awaits, since = one.awaits, one.since
-        if awaits is None and all(map(shows, one.copies)):
+    for share in found.held.values():
+        awaits, since = share.awaits, share.since
+        if awaits is None and all(map(shows, share.copies)):
             awaits, since = tuple(sorted(digests)), now
         if awaits is not None:
             awaits = tuple(api for api in awaits if api in still)
             if not awaits:
                 continue
         if add(since, bound) > now:
-            yield one if awaits == one.awaits else replace(one, awaits=awaits, since=since)
+            yield share if awaits == share.awaits else replace(share, awaits=awaits, since=since)
 
 
 def is_shown(copies: CopyReports, cluster: str, copy: CopyCount) -> bool:
@@ -153,14 +153,14 @@ def plan_in_turn(
     if ledger is None:
         return {dialect: plan(part) for dialect, part in prepared.items()}
     rules = {dialect: dialect.capacity() for dialect in prepared}
-    turns = {dialect: one.turn for dialect, one in rules.items() if one is not None}
+    turns = {dialect: rule.turn for dialect, rule in rules.items() if rule is not None}
     begun: set[Dialect] = set()
-    found: dict[Dialect, Plan] = {}
+    plans: dict[Dialect, Plan] = {}
 
     def begin(dialect: Dialect) -> None:
         begun.add(dialect)
-        one, part = rules[dialect], prepared[dialect]
-        found[dialect] = plan(part if one is None else part.within(ledger))
+        rule, part = rules[dialect], prepared[dialect]
+        plans[dialect] = plan(part if rule is None else part.within(ledger))
 
     def before(order: Order) -> None:
         for dialect in sorted(turns.keys() - begun, key=turns.__getitem__):
@@ -174,7 +174,7 @@ def plan_in_turn(
     for dialect in prepared:
         if dialect not in begun:
             begin(dialect)
-    return {dialect: found[dialect] for dialect in prepared}
+    return {dialect: plans[dialect] for dialect in prepared}
 
 
 def shares_room(world: World) -> bool:
@@ -217,20 +217,20 @@ class PlacedTotals:
     def follow(self, world: World, dialects: Sequence[Dialect]) -> "PlacedTotals":
         """Go on to another world; return the same table."""
         rules = {
-            kind: found
+            kind: capacity
             for dialect in dialects
-            if (found := dialect.capacity()) is not None
-            for kind in found.placing
+            if (capacity := dialect.capacity()) is not None
+            for kind in capacity.placing
         }
         holders: dict[ObjectKey, CapacityRules] = {}
         for followed, now in ((self._outputs, world.outputs), (self._inputs, world.inputs)):
             for _, before, after in followed.follow(now):
                 for one in (before, after):
                     if one is not None and one.key[:2] in rules:
-                        found = rules[one.key[:2]]
-                        holders[found.holder(one)] = found
-        for holder, found in holders.items():
-            self._count(holder, _placed(found, world, holder))
+                        capacity = rules[one.key[:2]]
+                        holders[capacity.holder(one)] = capacity
+        for holder, capacity in holders.items():
+            self._count(holder, _placed(capacity, world, holder))
         return self
 
     def _count(self, holder: ObjectKey, now: Placed) -> None:
@@ -306,10 +306,10 @@ class LedgerMemory:
         before, self._unseen = self._unseen, {}
         for api, rooms in limits:
             for cluster in sorted(rooms):
-                found = ledger.unseen(api, cluster)
-                if found:
+                unseen_there = ledger.unseen(api, cluster)
+                if unseen_there:
                     known = before.get((api, cluster))
-                    self._unseen[api, cluster] = found if known != found else known
+                    self._unseen[api, cluster] = unseen_there if known != unseen_there else known
                     yield self._unseen[api, cluster]
 
     def forget(self) -> None:
@@ -343,15 +343,15 @@ class LedgerRound:
     def outputs(self) -> dict[ObjectKey, Body]:
         """Return the files that the round leaves otherwise than it found them."""
         ledger = self.ledger
-        found: dict[ObjectKey, Body] = {}
+        bodies: dict[ObjectKey, Body] = {}
         alike = EncodedReservations()
         for name in sorted(self.opened | ledger.touched):
             held = ledger.held.get(name)
             if held:
                 left = ClusterLedger(capacity=_digests(self.limits, name), held=held)
-                body = found[ledger_key(name)] = encode_ledger(name, left, alike)
+                body = bodies[ledger_key(name)] = encode_ledger(name, left, alike)
                 self.memory.files.keep(name, (body,), left)  # the next round need not read it
-        return found
+        return bodies
 
     def gone(self) -> frozenset[ObjectKey]:
         """Return the files of clusters of which nothing is reserved any more."""
@@ -433,12 +433,12 @@ def _rooms(
     api: str, rules: CapacityRules, clusters: tuple[Manifest, ...], memory: LedgerMemory
 ) -> Rooms:
     rooms = {}
-    for one in clusters:
-        name = one.key.name
-        draw = partial(_reported, rules, one.body)
-        found = memory.reported.recall((api, name), (one.body,), draw)
-        if found is not None:
-            rooms[name] = found
+    for cluster in clusters:
+        name = cluster.key.name
+        draw = partial(_reported, rules, cluster.body)
+        room = memory.reported.recall((api, name), (cluster.body,), draw)
+        if room is not None:
+            rooms[name] = room
     return rooms
 
 
@@ -468,12 +468,12 @@ def _reviewed(
     known = memory.reviewed.find(name, drawn_from)
     if known is not None and known.stays.holds(now):
         return known
-    found = memory.files.recall(name, (body,), partial(_decoded, body))
+    decoded = memory.files.recall(name, (body,), partial(_decoded, body))
     shows = partial(is_shown, copies, name)
-    ledger = review(found, _digests(limits, name), shows, now, bound)
+    ledger = review(decoded, _digests(limits, name), shows, now, bound)
     until = earliest(*(add(one.since, bound) for one in ledger.held.values()))
     total, stays = total_of(ledger.held), UnchangedUntil(now, until)
-    made = _Reviewed(ledger, total, stays, as_filed=ledger is found)
+    made = _Reviewed(ledger, total, stays, as_filed=ledger is decoded)
     # What changes is dated with this moment, so it is drawn again in the next pass.
     return memory.reviewed.keep(name, drawn_from, made) if made.as_filed else made
 

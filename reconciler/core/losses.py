@@ -227,14 +227,14 @@ def _behind(world: World, edited: Round, losing: Collection[Decision]) -> Iterat
             policies |= {dialect.view().outputs.policy_of(body) for body in bodies if body}
     keys = {decision.key for decision in losing}
     known = sorted(key for key in world.former if key in world.inputs)
-    found = [
+    versions = [
         key
         for key in known
         if (key[:2] not in ROOTS or key in policies)
         and (key[:2] not in PLACED or key in keys)
         and (key[:2] not in CLUSTERS or key.name in clusters)
     ]
-    yield from found or known
+    yield from versions or known
 
 
 def _files_of(world: World, versions: Iterable[ObjectKey]) -> tuple[HeldFile, ...]:

@@ -98,8 +98,8 @@ def _decoded(value: str) -> CommitPurpose | None:
     words = value.split(" ")
     if words[0] not in list(Purpose) or len(words) not in (2, 3):
         return None
-    found = CommitPurpose(Purpose(words[0]), *map(_unquoted, words[1:]))
-    return found if str(found) == value else None
+    purpose = CommitPurpose(Purpose(words[0]), *map(_unquoted, words[1:]))
+    return purpose if str(purpose) == value else None
 
 
 def _quoted(name: str) -> str:
@@ -147,15 +147,15 @@ def subject_of_runs(progress: Sequence[RunProgress]) -> str:
 def _progress(world: World, written: WriteFile) -> Iterator[RunProgress]:
     """Yield what became of the run whose status file is written."""
     body = read(written.content.encode(), written.path).documents[0].body
-    found = identify(body, world.known)
-    if not isinstance(found, Identity):
+    identity = identify(body, world.known)
+    if not isinstance(identity, Identity):
         return
-    key = ObjectKey(found.group, found.kind, found.namespace, found.name)
+    key = ObjectKey(identity.group, identity.kind, identity.namespace, identity.name)
     present = world.outputs.get(key)
     change = OutputChange(key=key, before={} if present is None else present.body, after=body)
-    dialect = dialect_of(found.group)
-    told = events_of(change) if dialect is None else dialect.view().changes.events(change)
-    for about, event in told:
+    dialect = dialect_of(identity.group)
+    events = events_of(change) if dialect is None else dialect.view().changes.events(change)
+    for about, event in events:
         yield RunProgress(about, event.message[:1].lower() + event.message[1:])
 
 
@@ -198,9 +198,9 @@ def commit_message(
         caused: Which of several commits of people caused which move.
         reverted: What people took back of earlier passes.
     """
-    told = [decision for decision in outcome.decisions if is_told(decision)]
+    decisions = [decision for decision in outcome.decisions if is_told(decision)]
     stuck = [decision for decision in outcome.decisions if decision.problem]
-    lines = [f"- {decision_line(decision)}" for decision in told]
+    lines = [f"- {decision_line(decision)}" for decision in decisions]
     lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
     lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
     lines += [
@@ -219,7 +219,7 @@ def commit_message(
     lines = lines or [f"- {plain(path)}" for path in _written(outcome, world)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
-    subject = _cut(_subject(told, stuck, removed, progress, outcome, world))
+    subject = _cut(_subject(decisions, stuck, removed, progress, outcome, world))
     reported = f"Reconciled-Feedback: {world.reported_at}\n" if world.reported_at else ""
     skipped = f"Reconciled-Over: {over}\n" if over else ""
     skipped += f"Reconciled-Outputs: {outputs}\n" if outputs else ""
@@ -249,11 +249,11 @@ def _reverted(one: RevertedOutputs) -> str:
 
 def _caused(caused: Sequence[CausingCommit]) -> Iterator[str]:
     """Yield a trailer for each commit that caused a move; what is long is cut off."""
-    for one in caused:
-        shown = [plain(subject) for subject in one.moved[:MOST_MOVED]]
-        more = len(one.moved) - len(shown)
+    for edit in caused:
+        shown = [plain(subject) for subject in edit.moved[:MOST_MOVED]]
+        more = len(edit.moved) - len(shown)
         named = ", ".join((*shown, *([f"and {more} more"] if more else [])))
-        yield f"{CAUSED_BY}: {one.revision} {named} ({plain(one.author)[:LONGEST_SUBJECT]})\n"
+        yield f"{CAUSED_BY}: {edit.revision} {named} ({plain(edit.author)[:LONGEST_SUBJECT]})\n"
 
 
 def is_told(decision: Decision) -> bool:
@@ -288,8 +288,8 @@ def _subject(
         return f"Report {_name(stuck[0])} as unschedulable"
     if outcome.failed:
         count = len(outcome.failed)
-        one = target_name(outcome.failed[0].reference)
-        return f"Report {plain(one) if count == 1 else f'{count} targets'} as not rebalanced"
+        target = target_name(outcome.failed[0].reference)
+        return f"Report {plain(target) if count == 1 else f'{count} targets'} as not rebalanced"
     if outcome.faults:
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
@@ -331,8 +331,8 @@ def _reason(cause: Cause, cluster: str) -> str:
     """
     if cause.kind is CauseKind.CLUSTER_GONE:
         return "gone"
-    _, found, rest = f", {cause.detail}".partition(f", {cluster}: ")
-    reason = rest.partition(", ")[0].partition("; ")[0] if found else ""
+    _, separator, rest = f", {cause.detail}".partition(f", {cluster}: ")
+    reason = rest.partition(", ")[0].partition("; ")[0] if separator else ""
     return next((words for mark, words in FAILURES.items() if mark in reason), reason)
 
 
@@ -537,6 +537,6 @@ def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
         yield from (path for path, held in world.edited.items() if held and held & SURROUNDINGS)
         return
     for key in cause.sources or (decision.key,):
-        for found in (world.find(key), world.earlier.get(key)):
-            if found is not None:
-                yield found.origin.path
+        for manifest in (world.find(key), world.earlier.get(key)):
+            if manifest is not None:
+                yield manifest.origin.path

@@ -171,7 +171,7 @@ def _fleet(
     configured = (inventory.namespace, inventory.manager, settings.declared_clusters)
 
     def draw() -> _Fleet:
-        told = {one.key.name: one for one in members}
+        names = {one.key.name: one for one in members}
         taken = _others(world, inventory)
         profiles: dict[str, Body] = {}
         failed: list[Failed] = []
@@ -179,7 +179,7 @@ def _fleet(
             name = cluster.key.name
             if name in profiles or name in taken:
                 continue
-            profile, key = told.get(name), (cluster, told.get(name), *configured)
+            profile, key = names.get(name), (cluster, names.get(name), *configured)
             work = partial(
                 encode_profile,
                 cluster.body,

@@ -254,13 +254,13 @@ class _Answer:
 
 def _waits(key: ObjectKey, waits: Iterable[Waiting]) -> Iterator[Wait]:
     """Yield what one of them waits for."""
-    for item in waits:
+    for wait in waits:
         yield Wait(
-            until=item.until,
+            until=wait.until,
             key=key,
             subject=f"{key.kind} {key.name}",
-            reason=item.reason,
-            then=item.then,
+            reason=wait.reason,
+            then=wait.then,
         )
 
 
@@ -415,8 +415,8 @@ class _AllTargets:
         if asked is None:
             asked = sorted(self.prepared, key=lambda dialect: group not in dialect.groups)
             self.orders[group] = asked
-        found = (self.prepared[dialect].target(reference) for dialect in asked)
-        target = next((target for target in found if target is not None), None)
+        targets = (self.prepared[dialect].target(reference) for dialect in asked)
+        target = next((target for target in targets if target is not None), None)
         if target is None:
             return None
         if target.key in self.held:
@@ -427,8 +427,8 @@ class _AllTargets:
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return what any dialect means by it."""
-        found = {ref for part in self.prepared.values() for ref in part.select(selection)}
-        return sorted(found, key=lambda reference: reference.order)
+        references = {ref for part in self.prepared.values() for ref in part.select(selection)}
+        return sorted(references, key=lambda reference: reference.order)
 
     def has_policy(self, key: ObjectKey, /) -> bool:
         """Return whether a policy is in the repository."""
@@ -492,10 +492,10 @@ def _staying(asking: _Asking, known: Body | None, now: datetime) -> _Asking:
             return _Asking({}, lambda _: replace(idle, body=known, waits=()))
 
     def close(rescheduled: Rescheduled) -> _Answer:
-        found = asking.close(rescheduled)
-        if found.expired:
-            return replace(found, body=marked(found.body, now))
-        return replace(found, waits=kept(found.waits))
+        closed = asking.close(rescheduled)
+        if closed.expired:
+            return replace(closed, body=marked(closed.body, now))
+        return replace(closed, waits=kept(closed.waits))
 
     return replace(asking, close=close)
 
@@ -504,15 +504,15 @@ def _ask_rebalancer(manifest: Manifest, metadata: Body, step: RebalancerStep) ->
     """Ask what a WorkloadRebalancer wants."""
 
     def close(rescheduled: Rescheduled) -> _Answer:
-        found = step.close(rescheduled)
+        closed = step.close(rescheduled)
         return _Answer(
-            body=_status_file(manifest, metadata, found.status),
+            body=_status_file(manifest, metadata, closed.status),
             results=tuple(
                 TargetResult(item.reference, str(item.result), item.reason)
-                for item in found.results
+                for item in closed.results
             ),
-            expired=found.expired,
-            waits=found.waits,
+            expired=closed.expired,
+            waits=closed.waits,
         )
 
     return _Asking(step.triggers, close, step.allowed, step.surging)
@@ -524,14 +524,14 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
     recorded = {**metadata, "annotations": annotations}
 
     def close(rescheduled: Rescheduled) -> _Answer:
-        found = firing.close(rescheduled)
+        closed = firing.close(rescheduled)
         return _Answer(
-            body=_status_file(manifest, recorded, found.status),
+            body=_status_file(manifest, recorded, closed.status),
             results=tuple(
-                TargetResult(ref, str(phase), reason) for ref, phase, reason in found.results
+                TargetResult(ref, str(phase), reason) for ref, phase, reason in closed.results
             ),
-            expired=found.expired,
-            waits=found.waits,
+            expired=closed.expired,
+            waits=closed.waits,
         )
 
     return _Asking(firing.triggers, close, surging=firing.surging)

@@ -173,13 +173,13 @@ def reconcile(
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
     memo = Memo() if memo is None else memo
-    found = with_projected(world)
-    restored = with_restored(found)
+    projected = with_projected(world)
+    restored = with_restored(projected)
     world, ends_at = memo.suspensions.resumed(restored, now)
     outcome = None if asked or busy else memo.idle(world, now)
     if outcome is None:
         try:
-            outcome = told_restored(found, restored, _pass(world, now, asked, busy, memo))
+            outcome = told_restored(projected, restored, _pass(world, now, asked, busy, memo))
         except BaseException:
             memo.clear()  # tables that are changed in place may be half of this pass
             raise
@@ -430,8 +430,8 @@ def _diff(
 
 def _configuration(world: World) -> Body | None:
     """Return the configuration of the repository, `None` if it has none."""
-    found = world.of_kind(*CONFIGURATION)
-    return found[0].body if found else None
+    configurations = world.of_kind(*CONFIGURATION)
+    return configurations[0].body if configurations else None
 
 
 def waiting_since(

@@ -104,14 +104,14 @@ def faults_body(
     The next pass reads it with the limits of every file, so faults beyond a size are only counted;
     those that tell which objects are written twice all stay.
     """
-    found = tuple(faults)
-    told = tuple(_told(found))
-    omitted = {"omitted": len(found) - len(told)} if len(told) < len(found) else {}
+    every = tuple(faults)
+    entries = tuple(_told(every))
+    omitted = {"omitted": len(every) - len(entries)} if len(entries) < len(every) else {}
     return {
         "apiVersion": API_VERSION,
         "kind": FAULTS.kind,
         "metadata": {"name": FAULTS.name},
-        "faults": [_encode_fault(fault) for fault in told],
+        "faults": [_encode_fault(fault) for fault in entries],
         **omitted,
         "held": [_encode_held(entry) for entry in held],
         **({"kept": [_encode_held(entry) for entry in kept]} if kept else {}),

@@ -179,19 +179,19 @@ def _joined(first: Round, later: Round) -> Round:
     has also seen reservations that it made anew, which a later round does not find: whoever asks
     again at their end, without the outputs of this pass, gets another file.
     """
-    was, found = first.results, later.results
+    older, newer = first.results, later.results
     return replace(
         later,
         reserved_until=first.reserved_until,
         removed={**first.removed, **later.removed},
         overrides=tuple(sorted({*first.overrides, *later.overrides})),
         results=replace(
-            found,
-            until=earliest(found.until, first.reserved_until),
-            rescheduled={**was.rescheduled, **found.rescheduled},
-            decisions=(*was.decisions, *found.decisions),
-            edited=was.edited,
-            explanations={**found.explanations, **was.explanations},
+            newer,
+            until=earliest(newer.until, first.reserved_until),
+            rescheduled={**older.rescheduled, **newer.rescheduled},
+            decisions=(*older.decisions, *newer.decisions),
+            edited=older.edited,
+            explanations={**newer.explanations, **older.explanations},
         ),
     )
 
@@ -328,8 +328,8 @@ def _final(
 
 def _kept(world: World, key: ObjectKey, body: Body) -> Body:
     """Return the body that the pass found where nothing but stamps differs."""
-    found = world.outputs.get(key)
-    return body if found is None else keep_present(body, found.body)
+    manifest = world.outputs.get(key)
+    return body if manifest is None else keep_present(body, manifest.body)
 
 
 def _oscillates(world: World, key: ObjectKey) -> Fault:

@@ -80,14 +80,14 @@ def follow_state(
     left = [
         manifest for file in move.gone if (manifest := output_in(file, root, known)) is not None
     ]
-    found = [
+    moved = [
         manifest for file in move.came if (manifest := output_in(file, root, known)) is not None
     ]
-    held = {manifest.origin.path: manifest.key for manifest in found}
+    held = {manifest.origin.path: manifest.key for manifest in moved}
     gone = {file.path for file in move.gone}
     return StateTree(
         manifests=patched(
-            before.manifests, {m.key: m for m in found}, [manifest.key for manifest in left]
+            before.manifests, {m.key: m for m in moved}, [manifest.key for manifest in left]
         ),
         present=patched(before.present, {file.path: file.blob for file in move.came}, gone),
         frozen=before.frozen,
@@ -121,9 +121,9 @@ def blocks_of(odd: Iterable[str], root: str, known: KnownKinds) -> frozenset[str
         known: Kinds; those of outputs have folders.
     """
     folders = frozenset(folder_of(*kind) for kind in known.outputs)
-    found = {path for path in odd if is_at_or_below(root, path) or _is_ours(path, root, folders)}
+    blocks = {path for path in odd if is_at_or_below(root, path) or _is_ours(path, root, folders)}
     return frozenset(
-        path for path in found if not any(is_at_or_below(path, other) for other in found - {path})
+        path for path in blocks if not any(is_at_or_below(path, other) for other in blocks - {path})
     )
 
 
@@ -155,8 +155,8 @@ def _outputs_in(
     files: Iterable[FileValidation], root: str, known: KnownKinds
 ) -> Iterator[Manifest]:
     """Yield the outputs that files hold."""
-    found = (output_in(file, root, known) for file in files)
-    yield from (one for one in found if one is not None)
+    outputs = (output_in(file, root, known) for file in files)
+    yield from (one for one in outputs if one is not None)
 
 
 def output_in(file: FileValidation, root: str, known: KnownKinds) -> Manifest | None:

@@ -32,8 +32,8 @@ from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE
 
 def statements() -> Mapping[Dialect, Statement]:
     """Return what the objects of each API read, of those that state it."""
-    found = ((dialect, dialect.statement()) for dialect in DIALECTS)
-    return {dialect: statement for dialect, statement in found if statement is not None}
+    stated = ((dialect, dialect.statement()) for dialect in DIALECTS)
+    return {dialect: statement for dialect, statement in stated if statement is not None}
 
 
 def shared_kinds() -> frozenset[Kind]:
@@ -124,8 +124,8 @@ class StatedDocuments:
                 leading = [*chosen]  # what is decided by itself leads on where it is named
             inputs |= chosen
             outputs |= written
-            found = (*map(world.inputs.get, leading), *map(world.outputs.get, written))
-            ahead += self.leads(*(one for one in found if one is not None))
+            documents = (*map(world.inputs.get, leading), *map(world.outputs.get, written))
+            ahead += self.leads(*(one for one in documents if one is not None))
         return ReadDocuments(frozenset(inputs), frozenset(outputs))
 
     def links(self) -> Iterator[tuple[Question, ObjectKey]]:
@@ -149,10 +149,10 @@ class StatedDocuments:
 
     def _of_kind(self, table: Mapping[Kind, T], kind: Kind) -> T | None:
         """Return what a table has for a kind, `None` if nothing."""
-        found = table.get(kind)
-        if found is None and kind[0] not in self.world.known.groups:
+        manifests = table.get(kind)
+        if manifests is None and kind[0] not in self.world.known.groups:
             return table.get(WORKLOADS)
-        return found
+        return manifests
 
     def _index(
         self, name: str, documents: Mapping[ObjectKey, Manifest], question: Question
@@ -213,7 +213,7 @@ class DocumentLinks:
 
     def readers(self, touched: Iterable[ObjectKey]) -> set[ObjectKey]:
         """Return the objects that read one of some documents, or what one that does is decided."""
-        found, seen, ahead = set[ObjectKey](), set[ObjectKey](), [*touched]
+        concerned, seen, ahead = set[ObjectKey](), set[ObjectKey](), [*touched]
         while ahead:
             key = ahead.pop()
             if key in seen:
@@ -223,8 +223,8 @@ class DocumentLinks:
             ahead += self.parts.get(key, ())
             ahead += chain.from_iterable(self._above(key, world) for world in self.worlds)
             if key[:2] in self.documents.statement.decided:
-                found.add(key)
-        return found
+                concerned.add(key)
+        return concerned
 
     def tied(self, common: Container[ObjectKey]) -> Iterator[list[ObjectKey]]:
         """Yield what belongs together in the last world, beside what all objects have."""
@@ -234,9 +234,9 @@ class DocumentLinks:
             answers = (
                 {question} if isinstance(question, ObjectKey) else self.documents.inputs(question)
             )
-            found = [key for key in answers if key not in common]
-            if found:
-                yield [*found, *asking]
+            own = [key for key in answers if key not in common]
+            if own:
+                yield [*own, *asking]
 
     def _above(self, key: ObjectKey, world: World) -> Iterator[ObjectKey]:
         """Yield the objects that a document is part of, and who asks for what it answers."""

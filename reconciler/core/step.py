@@ -86,13 +86,13 @@ class Step:
 
     def in_force(self) -> Mapping[ObjectKey, Manifest]:
         """Return what was in force at the last committing pass, of the versions that are read."""
-        found: dict[ObjectKey, Manifest] = {}
+        manifests: dict[ObjectKey, Manifest] = {}
         for inspection in self.versions.values():
             if self.then.files.get(inspection.path) == inspection.blob:
-                found |= self.offer(inspection).manifests
+                manifests |= self.offer(inspection).manifests
         for entry in self.last.held:
-            found |= self.held_offer(entry).manifests
-        return found
+            manifests |= self.held_offer(entry).manifests
+        return manifests
 
     def with_versions(self, versions: Versions) -> "Step":
         """Return the step with the versions that were needed."""
@@ -160,8 +160,8 @@ class Step:
         """Return what the configuration in force at the last committing pass allowed."""
         held = [one.blob for one in self.last.held if one.path == CONFIGURATION_PATH]
         blobs = (*held, self.then.files.get(CONFIGURATION_PATH, ""))
-        found = (self.versions.get((CONFIGURATION_PATH, blob)) for blob in blobs)
-        bodies = (one.body for file in found if file is not None for one in file.documents)
+        versions = (self.versions.get((CONFIGURATION_PATH, blob)) for blob in blobs)
+        bodies = (one.body for file in versions if file is not None for one in file.documents)
         return decode_settings(next(bodies, None)).allowed
 
     def _manifests(
@@ -171,7 +171,7 @@ class Step:
 
         What a pass itself removed when its time was over left no record, and stays removed.
         """
-        found = (
+        offered = (
             self._keyed(inspection.path, document)
             for document in inspection.documents
             if misplaced_fault(inspection.path, document, self.index.known) is None
@@ -180,7 +180,7 @@ class Step:
         removable = self.index.known.removable
         return {
             key: manifest
-            for key, manifest in found
+            for key, manifest in offered
             if (key.group, key.kind) not in removable or key in self.recorded
         }
 

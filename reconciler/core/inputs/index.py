@@ -127,13 +127,15 @@ def index_inputs(
         for document in file.documents
         if (document.identity.group, document.identity.kind) == CRD and not is_feedback(file.path)
     ]
-    crds += [one.body for one in held if (one.key.group, one.key.kind) == CRD]
+    crds += [manifest.body for manifest in held if (manifest.key.group, manifest.key.kind) == CRD]
     scopes = {**scopes_of_crds(crds), **known.scopes}
     broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
     places: dict[ObjectKey, list[tuple[FileValidation, ValidDocument]]] = defaultdict(list)
     for file in files:
-        for item in file.broken:
-            broken[file.path].append(_keyed(item.fault, _key_of(file.path, item.identity, scopes)))
+        for document_fault in file.broken:
+            broken[file.path].append(
+                _keyed(document_fault.fault, _key_of(file.path, document_fault.identity, scopes))
+            )
         for document in file.documents:
             key = key_of(file.path, document, scopes)
             faults = _faults_of(file.path, document, known, allowed)
@@ -143,14 +145,14 @@ def index_inputs(
     manifests: dict[ObjectKey, Manifest] = {}
     reports: dict[ObjectKey, Manifest] = {}
     for key in sorted(places):
-        found = places[key]
-        if len(found) == 1:
-            file, document = found[0]
-            one = Manifest(key, origin_of(file.path, document), document.held)
-            (reports if key.reporter else manifests)[key] = one
+        holders = places[key]
+        if len(holders) == 1:
+            file, document = holders[0]
+            manifest = Manifest(key, origin_of(file.path, document), document.held)
+            (reports if key.reporter else manifests)[key] = manifest
             continue
-        for file, document in found:
-            broken[file.path].append(_keyed(_duplicate(file, document, found), key))
+        for file, document in holders:
+            broken[file.path].append(_keyed(_duplicate(file, document, holders), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
     return InputIndex(
         known=known,
@@ -186,16 +188,16 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
     if not all(_stands_alone(file, known, before.allowed) for file in files):
         return index_inputs(move.files.values(), known, allowed=before.allowed)
     left = [key for file in move.gone for key in _keys(file, before.scopes)]
-    found = [
+    moved = [
         Manifest(key_of(file.path, one, before.scopes), origin_of(file.path, one), one.held)
         for file in move.came
         for one in file.documents
     ]
-    came = {manifest.key: manifest for manifest in found}
+    came = {manifest.key: manifest for manifest in moved}
     disputed = {key for faults in before.broken.values() for _, key in faults}
     present = (before.manifests, before.reports)
     taken = {key for key in came if any(key in one for one in present)}.difference(left)
-    if len(came) < len(found) or taken or not disputed.isdisjoint((*left, *came)):
+    if len(came) < len(moved) or taken or not disputed.isdisjoint((*left, *came)):
         return index_inputs(move.files.values(), known, allowed=before.allowed)
     gone = {file.path for file in move.gone}
     return InputIndex(

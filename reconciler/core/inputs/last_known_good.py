@@ -117,8 +117,10 @@ def last_known_good(
 
 def _told(broken: Broken, unheard: frozenset[str]) -> Iterator[Fault]:
     """Yield the faults of the files that are ours, each once."""
-    told = {fault for path, faults in broken.items() if path not in unheard for fault, _ in faults}
-    yield from sorted(told)
+    reported = {
+        fault for path, faults in broken.items() if path not in unheard for fault, _ in faults
+    }
+    yield from sorted(reported)
 
 
 def _had_documents(step: Step, path: str) -> bool:
@@ -155,9 +157,9 @@ def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
 
 def _missing(step: Step, offers: Iterable[EarlierVersion]) -> list[ObjectKey]:
     """Return what earlier versions of a file held that stands nowhere now, sorted."""
-    found = {key for offer in offers for key in offer.manifests}
+    offered = {key for offer in offers for key in offer.manifests}
     refused = {key for faults in step.index.broken.values() for _, key in faults}
-    return sorted(found - step.index.keys - refused)
+    return sorted(offered - step.index.keys - refused)
 
 
 def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:
@@ -241,7 +243,7 @@ def _is_unclear(step: Step, broken: Broken, path: str, entry: HeldFile) -> bool:
 def _vanished(kept: _Kept, let_go: str) -> Fault:
     """Return what keeps objects whose file is gone."""
     files = enumerated(kept.beside, NAMED)
-    one = len(kept.keys) == 1
+    is_single = len(kept.keys) == 1
     return Fault(
         path=kept.path,
         line=0,
@@ -250,13 +252,13 @@ def _vanished(kept: _Kept, let_go: str) -> Fault:
         rule=FILE_VANISHED,
         message=(
             f"the file is gone and {files} cannot be understood, so {_named(kept.keys)} "
-            f"{'stays as it was' if one else 'stay as they were'}"
+            f"{'stays as it was' if is_single else 'stay as they were'}"
         ),
         expected=(
             f"{files} mended or deleted; or `allow: {let_go}` below `spec.safety` in "
             f"{CONFIGURATION_PATH} to let go of what vanished"
         ),
-        subject=str(kept.keys[0]) if one else "",
+        subject=str(kept.keys[0]) if is_single else "",
         allow=let_go,
     )
 
@@ -307,12 +309,12 @@ def without_refused_edits(step: Step) -> Step:
     if not refused:
         return step
     index = step.index
-    broken = defaultdict(list, {path: list(found) for path, found in index.broken.items()})
+    broken = defaultdict(list, {path: list(faults) for path, faults in index.broken.items()})
     for key, fault in refused.items():
         broken[fault.path].append((fault, key))
     manifests = patched(index.manifests, {}, refused)
-    found = {path: tuple(broken[path]) for path in sorted(broken)}
-    return replace(step, index=replace(index, manifests=manifests, broken=found))
+    faults = {path: tuple(broken[path]) for path in sorted(broken)}
+    return replace(step, index=replace(index, manifests=manifests, broken=faults))
 
 
 def _refused(step: Step) -> Iterator[tuple[ObjectKey, Fault]]:
@@ -445,21 +447,25 @@ def _kept(
 ) -> dict[ObjectKey, FormerVersion]:
     """Return the versions by which the last pass kept placements."""
     by_version = {(file.path, file.blob): file for file in files} if last.kept else {}
-    found: dict[ObjectKey, FormerVersion] = {}
+    versions: dict[ObjectKey, FormerVersion] = {}
     for entry in last.kept:
         file = by_version.get((entry.path, entry.blob))
         manifests = {} if file is None else {one.key: one for one in _manifests(file, scopes)}
         for key in entry.keys:
             if not entry.blob or key in manifests:
-                found[key] = FormerVersion(entry.path, entry.blob, manifests.get(key), is_kept=True)
-    return found
+                versions[key] = FormerVersion(
+                    entry.path, entry.blob, manifests.get(key), is_kept=True
+                )
+    return versions
 
 
 def _manifests(file: FileValidation, scopes: Mapping[Kind, bool]) -> Iterator[Manifest]:
     """Yield what a file holds that is looked at as it was."""
-    for one in file.documents:
-        if (one.identity.group, one.identity.kind) in READ_AS_BEFORE:
-            yield Manifest(key_of(file.path, one, scopes), origin_of(file.path, one), one.held)
+    for document in file.documents:
+        if (document.identity.group, document.identity.kind) in READ_AS_BEFORE:
+            yield Manifest(
+                key_of(file.path, document, scopes), origin_of(file.path, document), document.held
+            )
 
 
 Read = Callable[[str, str], FileValidation | None]
@@ -479,10 +485,10 @@ def with_past(world: World, scopes: Mapping[Kind, bool], read: Read) -> World:
     asked = [one for one in DIALECTS if any(map(world.outputs_of_kind, one.written))]
     for blobs in (*(dialect.past_blobs(world) for dialect in asked), past_contents(world)):
         for blob, path in blobs:
-            found = None if blob in past else read(path, blob)
-            if found is not None:
+            file = None if blob in past else read(path, blob)
+            if file is not None:
                 past[blob] = tuple(
                     Manifest(key_of(path, one, scopes), origin_of(path, one), one.held)
-                    for one in found.documents
+                    for one in file.documents
                 )
     return replace(world, past=past) if past else world

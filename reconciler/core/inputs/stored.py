@@ -143,13 +143,13 @@ def decode_heads(lines: Iterable[str]) -> Iterator[FileHead | None]:
     Raises:
         ValueError: Something else is there.
     """
-    found: list[Any] = _decode(f"[{','.join(line or 'null' for line in lines)}]")
+    heads: list[Any] = _decode(f"[{','.join(line or 'null' for line in lines)}]")
     new: Any = tuple.__new__  # as `_make` does, in a fourth of the time
-    for one in found:
-        if one is None:
+    for head in heads:
+        if head is None:
             yield None
         else:
-            ignored, documents = one
+            ignored, documents = head
             if {*map(len, documents)} - WIDTH:
                 raise ValueError("a document has other fields")
             yield new(FileHead, (ignored, [new(DocumentHead, named) for named in documents]))

@@ -73,13 +73,13 @@ CONDITION_STATUSES = ("True", "False", "Unknown")
 
 def _odd_conditions(report: Body) -> Iterator[Violation]:
     """Yield the conditions that say neither yes nor no, nor that it is unknown."""
-    for position, one in enumerate(mappings_of(at(report, "status").get("conditions"))):
-        if one.get("status") not in CONDITION_STATUSES:
+    for position, condition in enumerate(mappings_of(at(report, "status").get("conditions"))):
+        if condition.get("status") not in CONDITION_STATUSES:
             yield Violation(
                 f"/status/conditions/{position}/status",
                 "schema-enum",
-                f"`status` of the condition {quoted(str(one.get('type', '')))} must be True, False "
-                f"or Unknown, {quoted(str(one.get('status', '')))} is none of them.",
+                f"`status` of the condition {quoted(str(condition.get('type', '')))} must be True, "
+                f"False or Unknown, {quoted(str(condition.get('status', '')))} is none of them.",
                 'Write "True", "False" or "Unknown", in quotes.',
             )
 
@@ -196,11 +196,11 @@ def validate_file(path: str, blob: str, data: bytes | Oversized, rules: Rules) -
     """
     if isinstance(data, Oversized):
         return _oversized(path, blob, data.size_bytes)
-    found = attempt(partial(_inspected, path, blob, data, rules), partial(FaultPlace, path, ""))
-    if not isinstance(found, Failed):
-        return _misnamed(found) if is_escaped(path) else found
-    broken = (FaultyDocument(found.fault, None),)
-    return FileValidation(path, blob, (), broken, 0, data, traces=traces_of((found,)))
+    inspected = attempt(partial(_inspected, path, blob, data, rules), partial(FaultPlace, path, ""))
+    if not isinstance(inspected, Failed):
+        return _misnamed(inspected) if is_escaped(path) else inspected
+    broken = (FaultyDocument(inspected.fault, None),)
+    return FileValidation(path, blob, (), broken, 0, data, traces=traces_of((inspected,)))
 
 
 def _misnamed(file: FileValidation) -> FileValidation:
@@ -238,8 +238,8 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
     objections: list[_Objection] = []
     stopped: list[_Stopped] = []
     ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
-    for item in unfold(reading.documents, data, rules.known):
-        for verdict in _verdicts(path, item, rules):
+    for unfolded in unfold(reading.documents, data, rules.known):
+        for verdict in _verdicts(path, unfolded, rules):
             match verdict:
                 case None:
                     ignored += 1
@@ -293,9 +293,11 @@ def _verdicts(path: str, item: Item, rules: Rules) -> Iterator["_Verdict"]:
 
 def _refused(document: Document, identity: Identity, judged: Judged) -> Iterator["_Verdict"]:
     """Yield what is wrong whatever the configuration says, or else what it may allow."""
-    found = [_Objection(document, identity, one) for one in judged.violations if not one.unless]
-    yield from found
-    if not found:
+    objections = [
+        _Objection(document, identity, one) for one in judged.violations if not one.unless
+    ]
+    yield from objections
+    if not objections:
         yield _Allowable(_valid(document, identity, judged.body), document, judged.violations)
 
 

@@ -106,9 +106,9 @@ def compose(
 def configuration_of(index: InputIndex, good: LastKnownGood) -> Body | None:
     """Return the configuration in force, `None` if there is none; see `compose`."""
     for manifests in (good.manifests, index.manifests):
-        for key, one in manifests.items():
+        for key, manifest in manifests.items():
             if (key.group, key.kind) == CONFIGURATION:
-                return one.body
+                return manifest.body
     return None
 
 
@@ -158,12 +158,12 @@ def own_manager(world: World) -> str:
 def inventories_in(world: World) -> tuple[Manifest, ...]:
     """Return the Namespaces that hold ClusterProfiles, as far as they are written, sorted."""
     profiles = world.written_of_kind(*CLUSTER_PROFILE)
-    found, at = [], 0
+    inventories, at = [], 0
     while at < len(profiles):
         namespace = profiles[at].key.namespace
-        found.append(world.inputs.get(ObjectKey(*NAMESPACE, "", namespace)))
+        inventories.append(world.inputs.get(ObjectKey(*NAMESPACE, "", namespace)))
         at = bisect_right(profiles, namespace, at, key=attrgetter("key.namespace"))
-    return tuple(one for one in found if one is not None)
+    return tuple(one for one in inventories if one is not None)
 
 
 def _cluster_sets(inventories: Iterable[Manifest]) -> Mapping[str, str]:
@@ -218,11 +218,11 @@ def with_projected(world: World, switched: Collection[Kind] = ()) -> World:
         if fleet.manifests:
             projected[dialect.cluster] = fleet.manifests
         faults += [*fleet.faults, *([] if braked is None else [braked])]
-    told = tuple(sorted({*_own(world), *faults}))
-    if _is_same(projected, world.projected) and told == world.faults:
+    every_fault = tuple(sorted({*_own(world), *faults}))
+    if _is_same(projected, world.projected) and every_fault == world.faults:
         return world
     world.projections.clusters.forget()  # once all kinds have been asked
-    return replace(world, projected=projected, faults=told)
+    return replace(world, projected=projected, faults=every_fault)
 
 
 def with_ended_switches(world: World, after: World) -> World:
@@ -337,15 +337,15 @@ def _projected(
     for listed in sources:
         for manifest in listed:
             first.setdefault(manifest.key.name, manifest)
-    found: list[Manifest] = []
+    projected: list[Manifest] = []
     faults: list[Fault] = []
     for _, manifest in sorted(first.items()):
         drawn = _drawn(world, manifest, kind, declared=declared)
         if isinstance(drawn, Failed):
             faults.append(drawn.fault)
         else:
-            found.append(drawn)
-    return ProjectedFleet(tuple(found), tuple(faults))
+            projected.append(drawn)
+    return ProjectedFleet(tuple(projected), tuple(faults))
 
 
 def _drawn(world: World, manifest: Manifest, kind: Kind, *, declared: bool) -> Manifest | Failed:
