@@ -5,8 +5,11 @@ from typing import NoReturn
 
 from reconciler.dialects import object_pass
 from reconciler.dialects.contract import RescheduleTrigger
+from reconciler.dialects.karmada.api.policy import Policy, Template
+from reconciler.dialects.karmada.api.workload import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.decide import decide
-from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector import detect
+from reconciler.dialects.karmada.detector.binding_draft import Draft, draft_binding
 from reconciler.dialects.karmada.plan import AlikeBindings, DraftedBindings
 from reconciler.dialects.object_pass import FaultPlace, Part
 from reconciler.dialects.ocm.decide import decide as decide_placement
@@ -16,6 +19,7 @@ from reconciler.model.identity import ObjectKey
 
 CONTAIN = object_pass.unforeseen
 DECIDE = DraftedBindings.decide
+DRAFT = draft_binding
 DECIDE_ALIKE = AlikeBindings.decide
 DECIDE_PLACEMENT = PlacementsInTurn.decide
 
@@ -24,6 +28,7 @@ def enforce() -> None:
     """Let every exception that nobody foresaw out, and decide each object by itself, here."""
     object_pass.unforeseen = _fail
     DraftedBindings.decide = _decide_again  # type: ignore[method-assign]  # in tests
+    vars(detect)["draft_binding"] = _draft_anew
     AlikeBindings.decide = _decide_alike  # type: ignore[method-assign]  # in tests
     PlacementsInTurn.decide = _decide_placement_again  # type: ignore[method-assign]  # in tests
 
@@ -42,6 +47,21 @@ def _decide_again(
     if known is not None:
         _hold(known, decide(draft, None, bindings.around), present)
     return DECIDE(bindings, key, demand)
+
+
+def _draft_anew(
+    template: Template,
+    policy: Policy | None,
+    present: Body | None,
+    priority_classes: Mapping[str, int],
+    custom_kinds: CustomKinds = BUILT_IN,
+    before: Draft | None = None,
+) -> Draft:
+    """Draft a binding from nothing, too, and hold what is known of it to that."""
+    under = template, policy, present, priority_classes, custom_kinds
+    draft = DRAFT(*under, before)
+    assert draft == DRAFT(*under), draft.key
+    return draft
 
 
 def _decide_alike(self: AlikeBindings, draft: Draft, decide: Callable[[], Part]) -> Part:

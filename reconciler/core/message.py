@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain
 from urllib.parse import quote, unquote
 
@@ -404,6 +405,7 @@ def _totals(decision: Decision) -> str:
     return f"{word} {shown} and {more} more" if more else f"{word} {shown}"
 
 
+@lru_cache(maxsize=1 << 10)  # many objects are on the same clusters, and each is told twice
 def _all(placed: Placed) -> str:
     """Return clusters with replicas, `nowhere` if there are none."""
     shown = ", ".join(f"{name}({replicas})" if replicas else name for name, replicas in placed)

@@ -8,6 +8,7 @@ person's file is never rewritten. What is delivered has it, as upstream's templa
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.binding import (
@@ -133,6 +134,7 @@ def draft_binding(
     present: Body | None,
     priority_classes: Mapping[str, int],
     custom_kinds: CustomKinds = BUILT_IN,
+    before: Draft | None = None,
 ) -> Draft:
     """Return the binding of a workload before its round.
 
@@ -145,6 +147,8 @@ def draft_binding(
         present: The binding's file as the last pass left it, `None` if it is new.
         priority_classes: Name to value of the PriorityClasses that there are.
         custom_kinds: Where custom kinds keep their replicas.
+        before: What came of the very same when the binding's file was another one, `None` if that
+            is not known.
 
     Raises:
         UserError: The policy names a PriorityClass that is not there, or the workload's replicas
@@ -161,8 +165,11 @@ def draft_binding(
         recorded = metadata.note(TEMPLATE_DIGEST)
         annotations[TEMPLATE_DIGEST] = recorded if template.is_at(recorded) else template.digest
     if policy is not None and not (policy.lazy and _is_unchanged(template, stood, metadata)):
-        demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
-        spec = claimed_spec(reference, demand, policy, spec, priority_classes)
+        if before is None or policy.lazy:
+            demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
+            spec = claimed_spec(reference, demand, policy, spec, priority_classes)
+        else:
+            spec = _decided_as(before.spec, spec)._replace(resource=reference)
     key = template.key
     suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(
@@ -193,6 +200,7 @@ def _is_unchanged(template: Template, stood: BindingSpec, metadata: BindingMetad
     return not recorded or template.is_at(recorded)
 
 
+@lru_cache(maxsize=1 << 14)  # asked of each workload nine times in a first pass
 def binding_key(template: ObjectKey) -> ObjectKey:
     """Return the key of a workload's binding, which is named after it and its kind.
 
@@ -229,17 +237,24 @@ def claimed_spec(
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
     """
-    return policy.copied._replace(
+    wanted = policy.copied._replace(
         resource=resource,
         placement={} if policy.copied.placement is None else policy.copied.placement,
         replicas=None if demand is None else demand.replicas or None,
         requirements=None if demand is None else demand.requirements,
+        priority=_priority(policy.priority_class, priority_classes),
+    )
+    return _decided_as(wanted, stood)
+
+
+def _decided_as(wanted: BindingSpec, stood: BindingSpec) -> BindingSpec:
+    """Return what is wanted with all that was decided on."""
+    return wanted._replace(
         clusters=stood.clusters,
         tasks=stood.tasks,
         required_by=stood.required_by,
         reschedule_triggered_at=stood.reschedule_triggered_at,
         reschedule=stood.reschedule,
-        priority=_priority(policy.priority_class, priority_classes),
     )
 
 

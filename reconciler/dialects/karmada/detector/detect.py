@@ -101,16 +101,12 @@ class WorkloadClaim(NamedTuple):
         """Return whether it is that of a workload and a binding; a disputed name is asked anew."""
         return self.template is template and self.present is present and self.fault is None
 
-    def is_drawn_from(
-        self,
-        template: Template,
-        policy: Policy | None,
-        present: Body | None,
-        under: tuple[object, ...],
-    ) -> bool:
-        """Return whether its draft was drawn from these very objects."""
-        drawn = (self.template, self.policy, self.present, *self.under)
-        return self.draft is not None and same(drawn, (template, policy, present, *under))
+    def drawn_from(
+        self, template: Template, policy: Policy | None, under: tuple[object, ...]
+    ) -> Draft | None:
+        """Return its draft if it was drawn from these very objects, whatever file there was."""
+        drawn = (self.template, self.policy, *self.under)
+        return self.draft if same(drawn, (template, policy, *under)) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -448,10 +444,11 @@ def _claim(
         return claim()
     refused = None if policy is None else partial(refused_fault, reads.path, policy, template)
     under = (seen.priority_of(policy), seen.options.custom_kinds)
-    if before is not None and before.is_drawn_from(template, policy, present, under):
+    known = None if before is None else before.drawn_from(template, policy, under)
+    if before is not None and known is not None and before.present is present:
         return before
     drawn = attempt(
-        partial(_drafted, seen, template, policy, present), lambda: reads.place, refused
+        partial(_drafted, seen, template, policy, present, known), lambda: reads.place, refused
     )
     if isinstance(drawn, Failed):
         return claim(kept=True, failed=drawn)
@@ -459,13 +456,20 @@ def _claim(
     return claim(policy=policy, under=under, draft=drawn, needs=needs)
 
 
-def _drafted(seen: Seen, template: Template, policy: Policy | None, present: Body | None) -> Draft:
+def _drafted(
+    seen: Seen,
+    template: Template,
+    policy: Policy | None,
+    present: Body | None,
+    before: Draft | None,
+) -> Draft:
     """Return the binding of a workload before its round.
 
     Raises:
         UserError: See `draft_binding`.
     """
-    return draft_binding(template, policy, present, seen.priorities, seen.options.custom_kinds)
+    kinds = seen.options.custom_kinds
+    return draft_binding(template, policy, present, seen.priorities, kinds, before)
 
 
 def _needs(template: Template) -> tuple[ObjectKey, ...]:
