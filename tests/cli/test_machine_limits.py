@@ -9,16 +9,25 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
 import pytest
 
 from reconciler.shell.processes.limits import limit_met, limit_said
+from tests.builders import cluster, deployment, path_of, policy, text
 from tests.cli.history import told_fleet
+from tests.cli.test_publish import PROFILE, PUBLISHING, SLICE
 from tests.crash.verbs import EXPORT
-from tests.shell.fleet import ROOT, process_environment
+from tests.delivery.kubectl import kubectl
+from tests.kube.journey import contexts
+from tests.kube.loop import AUTHOR
+from tests.kube.members import kubeconfig, node, running
+from tests.kube.store import Store
+from tests.shell.fleet import ROOT, process_environment, run_pass
+from tests.shell.repositories import new_bare, new_checkout
+from tests.shell.servers import new_certificate
 
 USER = 61_000 + os.getpid() % 4000  # of nobody else, so no other process counts against its limits
 CAPABILITIES = "-all,+dac_override"  # it reads what root installed; limits bind it all the same
@@ -267,6 +276,105 @@ def test_a_limit_is_told_and_leaves_nothing_behind(fleet: Path, verb: str, limit
     assert_sound(fleet)
 
 
+@dataclass(frozen=True)
+class Observed:
+    """A remote with a cluster, and how that cluster is observed."""
+
+    remote: Path
+    arguments: tuple[str, ...]
+
+    @property
+    def reports(self) -> list[str]:
+        """The files of reports."""
+        return git(self.remote, "ls-tree", "-r", "--name-only", "main", "feedback/").splitlines()
+
+    def observe(self, limit: str) -> Limited:
+        """Observe until there is a report, or the observer ends."""
+        with daemon(self.remote.parent, limit, *self.arguments) as (process, said):
+            told = ""
+            for line in said:
+                told += line
+                if line.startswith("Report a: "):
+                    return Limited(None, told)
+            return Limited(process.wait(SECONDS), told)
+
+
+@pytest.fixture
+def observed(apart: Path) -> Iterator[Observed]:
+    """A cluster that nobody reported yet."""
+    certificate = new_certificate(apart)
+    with running("a", certificate) as member:
+        member.put(node("n1"))
+        remote = new_bare(apart / "disk/remote", {path_of(CLUSTER): text(CLUSTER)})
+        own(apart / "disk")
+        config = kubeconfig(apart, {"a": member}, certificate)
+        served = ("--remote", f"file://{remote}", "--mirror", str(remote.parent / "own.git"))
+        quick = ("--probe-seconds", "1", "--commit-seconds", "1", "--author", AUTHOR)
+        reached = ("--context", "a", "--kubeconfig", str(config))
+        yield Observed(remote, ("observe", *reached, *served, *quick))
+
+
+CLUSTER = cluster("a")
+AT_THE_REMOTE = "[Cc]annot (fork|create async thread)|unable to fork"
+"""What git says at the other end, which is on the same machine here."""
+
+
+@pytest.mark.parametrize("limit", LIMITS if ASKED != WRITING else ALWAYS_MET)
+def test_an_observer_tells_a_limit_and_begins_again(observed: Observed, limit: str) -> None:
+    """It ends, as its service manager is to know, and the next one reports what there is."""
+    bound, says = LIMITS[limit]
+
+    ended = observed.observe(bound)
+
+    assert_told(ended, f"{says}|no further process|{AT_THE_REMOTE}")
+    assert limit not in ALWAYS_MET or (1, []) == (ended.code, observed.reports)
+    git(observed.remote, "fsck", "--strict")
+    after = observed.observe("")
+    assert None is after.code, after.stderr
+    assert ["feedback/a/cluster.yaml"] == observed.reports
+
+
+def test_an_observer_on_a_full_disk_begins_again_once_there_is_room(
+    observed: Observed, apart: Path
+) -> None:
+    """It says why it ends; the remote has its room elsewhere."""
+    with small_disk(apart / "full", "3m") as refused:
+        if refused:
+            pytest.skip(f"not run: no disk can be mounted: {refused}")
+        own(apart / "full")
+        fill(apart / "full/filler")
+        mirror = ("--mirror", str(apart / "full/own.git"))
+        full = replace(observed, arguments=(*observed.arguments, *mirror))
+
+        ended = full.observe("")
+        assert_told(ended, "is full|temporary files")
+        assert (1, []) == (ended.code, observed.reports)
+
+        (apart / "full/filler").unlink()
+        assert None is full.observe("").code
+    assert ["feedback/a/cluster.yaml"] == observed.reports
+
+
+@pytest.mark.parametrize("limit", LIMITS if ASKED != WRITING else ALWAYS_MET)
+def test_a_publisher_tells_a_limit_and_publishes_afterwards(apart: Path, limit: str) -> None:
+    """Whatever of it is on the hub by then."""
+    kubectl()
+    bodies = (PUBLISHING, CLUSTER, deployment(), policy())
+    fleet = new_checkout(apart / "fleet", {path_of(body): text(body) for body in bodies})
+    run_pass(fleet.folder, 0)
+    own(fleet.folder)
+    hub = Store("hub", (PROFILE, SLICE))
+    bound, says = LIMITS[limit]
+    with contexts(apart, {"hub": hub}) as config:
+        command = ("publish", "--context", "hub", "--kubeconfig", str(config))
+        ended = limited(fleet.folder, bound, *command)
+        assert_told(ended, f"{says}|no further process")
+        assert limit not in ALWAYS_MET or ended.code == 1
+
+        assert 0 == limited(fleet.folder, "", *command).code
+    assert (1, 1) == (len([*hub.listed(PROFILE)]), len([*hub.listed(SLICE)]))
+
+
 @pytest.mark.parametrize("size", range(44_500_000, 62_000_000, SIZES_APART))
 def test_a_daemon_without_memory_says_one_sentence(fleet: Path, size: int) -> None:
     """Wherever memory ends, and nothing of how the interpreter fails to tidy up after it."""
@@ -373,10 +481,12 @@ def test_a_clock_set_back_by_a_year_is_told(fleet: Path, verb: str) -> None:
         "error: cannot fork() for index-pack: Resource temporarily unavailable",
         "fatal: unable to create thread: Resource temporarily unavailable",
         "error: unable to open loose object: Too many open files",
+        "runtime: failed to create new OS thread (have 3 already; errno=11)",
+        "fatal error: failed to reserve page summary memory",
     ],
 )
-def test_what_git_says_of_a_limit_is_known(said: str) -> None:
-    """And what it says of anything else is left to it."""
+def test_what_commands_say_of_a_limit_is_known(said: str) -> None:
+    """And what they say of anything else is left to them."""
     assert limit_said(said) is not None
     assert limit_said("fatal: not a git repository") is None
 

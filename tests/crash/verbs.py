@@ -1,8 +1,9 @@
 """What is asked to end at every step: the verbs that write, as processes of their own.
 
 Beside these `run` writes, by the very pass of `reconcile` (how a daemon ends is in
-tests/shell/daemon/test_run.py); `demo` in a scratch folder, by all of them; `report` and `schema`
-files that are none of a repository's; and caches, which can be made again.
+tests/shell/daemon/test_run.py); `observe`, which goes on until it is ended
+(tests/soak/observed.py); `demo` in a scratch folder, by all of them; `report` and `schema` files
+that are none of a repository's; and caches, which can be made again.
 """
 
 from collections.abc import Callable

@@ -13,6 +13,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass
 from reconciler.shell.git.command import stop
+from reconciler.shell.processes.limits import limit_said
 
 PASSED_ON = re.compile(
     r"PATH|HOME|USER|LANG|TMPDIR|KUBECONFIG|KUBERNETES_\w+|SSL_CERT_\w+|"
@@ -192,4 +193,4 @@ class Kubectl:
             )
         if any(words in stderr for words in UNREACHABLE):
             return ShellError(f"the server of context {self.context} cannot be reached: {said}")
-        return ShellError(f"kubectl could not {verb} {resource}: {said}")
+        return ShellError(limit_said(stderr) or f"kubectl could not {verb} {resource}: {said}")

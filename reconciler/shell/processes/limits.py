@@ -147,10 +147,12 @@ SAID = {
     "cannot fork": PROCESSES,
     "unable to create thread": PROCESSES,
     "thread failed to start": PROCESSES,
+    "failed to create new os thread": PROCESSES,  # kubectl, which is written in Go
     "fork: retry": PROCESSES,
     "resource temporarily unavailable": PROCESSES,
     "out of memory": MEMORY,
     "cannot allocate memory": MEMORY,
+    "failed to reserve page summary memory": MEMORY,  # kubectl
     "failed to map segment": MEMORY,  # the loader, of a library
     "mmap failed": MEMORY,
     "error return without exception set": MEMORY,  # Python, of a library that lost the exception
@@ -158,7 +160,7 @@ SAID = {
     "too many open files": OPEN_FILES,
     "file too large": FILE_SIZE,
 }
-"""What Python, the loader and git say, in lower case."""
+"""What Python, the loader, git and kubectl say, in lower case."""
 
 
 def limit_said(text: str, code: int = 0) -> str | None:
