@@ -7,13 +7,14 @@ table follows one world after the other, and decodes each override once.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP, UnexpectedBehavior
+from reconciler.dialects.kubefleet.api.names import PLACEMENT_GROUP, VERSIONS, UnexpectedBehavior
 from reconciler.dialects.reads import Question
 from reconciler.errors import UserError
+from reconciler.manifests.admission import read_note, write_note
 from reconciler.manifests.json_patch import apply_patch
 from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS
 from reconciler.model.body import Body
@@ -24,6 +25,7 @@ from reconciler.model.fields import (
     mapping,
     mapping_of,
     mapping_or_none,
+    strings,
     text,
 )
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -33,6 +35,7 @@ from reconciler.model.records import dataclass, field
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.text import cut
 from reconciler.model.world import Manifest, World
+from reconciler.staging.staged_delivery import OverrideVersion, version_in
 
 CLUSTER_SELECTORS = "clusterResourceSelectors"
 SELECTORS = "resourceSelectors"
@@ -379,13 +382,124 @@ def overrides_of_cluster(overrides: Iterable[Override], member: MemberLabels) ->
     return sorted(selecting, key=lambda one: (one.namespace, one.snapshot))
 
 
-def snapshots_of(overrides: Iterable[Override]) -> tuple[list[str], list[Mapping[str, str]]]:
-    """Return the names of overrides as a binding lists them, those of the fleet first."""
-    listed = list(overrides)
-    names = [one.snapshot for one in listed if not one.namespace]
-    return names, [
-        {"name": one.snapshot, "namespace": one.namespace} for one in listed if one.namespace
-    ]
+SHOWN = 12  # hexadecimal digits of a git id
+
+
+class PastContent(UserError):
+    """A version of an object that this repository does not hold any more."""
+
+
+class PickedOverrides(NamedTuple):
+    """The overrides of a cluster, in their order.
+
+    Attributes:
+        picked: They.
+        versions: Of which they are, as a note, where a run brought them; `""` elsewhere.
+    """
+
+    picked: Sequence[Override]
+    versions: str = ""
+
+    @property
+    def lists(self) -> Body:
+        """They as the spec of a binding lists them.
+
+        Source: kubefleet@e160c1c apis/placement/v1beta1/binding_types.go `ResourceBindingSpec`.
+        """
+        fleet = [one.snapshot for one in self.picked if not one.namespace]
+        own = [
+            {"name": one.snapshot, "namespace": one.namespace}
+            for one in self.picked
+            if one.namespace
+        ]
+        return {
+            **({"clusterResourceOverrideSnapshots": fleet} if fleet else {}),
+            **({"resourceOverrideSnapshots": own} if own else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideVersions:
+    """Of which versions overrides are that a run holds, as a note says it."""
+
+    note: str
+
+    def pick(self, world: World, lists: Body) -> PickedOverrides:
+        """Return the overrides that a binding lists: each in its version, or else as it is.
+
+        One that has no version, and is not there any more, is left out.
+
+        Args:
+            world: Where they are read from.
+            lists: As the spec of the binding has them.
+
+        Raises:
+            PastContent: A version cannot be read.
+        """
+        known, found, picked = self._places(), dict[str, tuple[str, str]](), list[Override]()
+        for name, key, snapshot in _listed(lists):
+            manifest = world.inputs.get(key)
+            if name in known:
+                path, blob = known[name]
+                manifest = version_in(world, OverrideVersion(key, path, blob, ""), key)
+                if manifest is None:
+                    why = f"{key} is held on an earlier version (git blob {blob[:SHOWN]})"
+                    raise PastContent(f"{why}, which is not in this repository")
+            elif manifest is None:
+                continue
+            else:
+                path = manifest.origin.path
+                blob = world.blobs.get(path, "")
+            found[name] = path, blob
+            picked.append(decode_override(key, mapping(manifest.body, "spec"), snapshot))
+        return PickedOverrides(picked, _note(found))
+
+    def among(self, lists: Body) -> str:
+        """Return the versions of what a binding lists, as a note."""
+        known = self._places()
+        return _note({name: known[name] for name, _, _ in _listed(lists) if name in known})
+
+    def blobs(self, world: World) -> Iterator[tuple[str, str]]:
+        """Yield the git blobs of versions that are others by now, each with its path."""
+        for path, blob in self._places().values():
+            if world.blobs.get(path) != blob:
+                yield blob, path
+
+    def marked(self, annotations: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the annotations of a binding with them, the same ones where nothing differs."""
+        if self.note:
+            return {**annotations, VERSIONS: self.note}
+        if VERSIONS not in annotations:
+            return annotations
+        return {name: one for name, one in annotations.items() if name != VERSIONS}
+
+    def _places(self) -> dict[str, tuple[str, str]]:
+        """Return path and blob of each, by name; what a person spoiled is left out."""
+        found = {}
+        for name, place in read_note(self.note).items():
+            match place:
+                case [str(path), str(blob)]:
+                    found[name] = path, blob
+                case _:
+                    continue
+        return found
+
+
+def _note(places: Mapping[str, tuple[str, str]]) -> str:
+    return write_note(places) if places else ""
+
+
+def _listed(lists: Body) -> Iterator[tuple[str, ObjectKey, str]]:
+    """Yield what a binding lists: names in notes, keys, and names of snapshots."""
+    for snapshot in strings(lists, "clusterResourceOverrideSnapshots"):
+        yield snapshot, _key_of("ClusterResourceOverride", "", snapshot), snapshot
+    for one in bodies(lists, "resourceOverrideSnapshots"):
+        namespace, snapshot = text(one, "namespace"), text(one, "name")
+        yield f"{namespace}/{snapshot}", _key_of("ResourceOverride", namespace, snapshot), snapshot
+
+
+def _key_of(kind: str, namespace: str, snapshot: str) -> ObjectKey:
+    return ObjectKey(PLACEMENT_GROUP, kind, namespace, snapshot.rpartition("-")[0])
 
 
 ANY_OVERRIDE: Question = ("override",)
@@ -463,7 +577,7 @@ def decoded(manifest: Manifest) -> Override:
     """Return an override.
 
     Unlike upstream: each is as if it had never been another one, and a change of it applies at
-    once, while upstream rolls it out like a change of resources.
+    once, while upstream rolls it out like a change of resources. Where runs roll out, they hold it.
     """
     snapshot = f"{manifest.key.name}-{FIRST_INDEX}"
     return decode_override(manifest.key, mapping(manifest.body, "spec"), snapshot)

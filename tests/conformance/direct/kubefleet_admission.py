@@ -27,10 +27,10 @@ from reconciler.dialects.kubefleet.overrides import (
     MemberLabels,
     Override,
     OverrideTarget,
+    PickedOverrides,
     decode_override,
     overrides_of_cluster,
     overrides_of_placement,
-    snapshots_of,
 )
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_group
 from reconciler.dialects.kubefleet.snapshots.selection import ENVELOPES
@@ -288,7 +288,7 @@ def is_namespaced(target: OverrideTarget) -> bool:
 
 
 def _told(overrides: list[Override]) -> Body:
-    return {"error": None, **dict(zip(OVERRIDES, snapshots_of(overrides), strict=True))}
+    return {"error": None, **{name: [] for name in OVERRIDES}, **PickedOverrides(overrides).lists}
 
 
 def _member(given: Body) -> MemberLabels | None:

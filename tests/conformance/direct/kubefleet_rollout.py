@@ -43,10 +43,10 @@ from reconciler.dialects.kubefleet.api.updates import (
 from reconciler.dialects.kubefleet.overrides import (
     MemberLabels,
     Override,
+    PickedOverrides,
     decode_override,
     overrides_of_cluster,
     overrides_of_placement,
-    snapshots_of,
 )
 from reconciler.dialects.kubefleet.rollout.rollout import Rollout, readiness_of, roll_out
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource, snapshot_resources
@@ -398,8 +398,7 @@ def _override(body: Body) -> Override:
 
 
 def _lists(matched: Sequence[Override], member: MemberLabels) -> Body:
-    fleet, own = snapshots_of(overrides_of_cluster(matched, member))
-    return {name: listed for name, listed in zip(LISTS, (fleet, own), strict=True) if listed}
+    return PickedOverrides(overrides_of_cluster(matched, member)).lists
 
 
 def _writes_of_run(

@@ -21,6 +21,7 @@ from reconciler.dialects.kubefleet.overrides import (
 )
 from reconciler.dialects.kubefleet.view.files import assumed_bindings, assumed_placements
 from reconciler.errors import UserError
+from reconciler.manifests.text.reader import read
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from tests.builders import Body, configmap, configuration, deployment, metadata
@@ -30,9 +31,13 @@ from tests.dialects.kubefleet.fleet import (
     GROUP,
     bindings,
     condition,
+    conditions,
     fixed,
     member,
     placement,
+    run,
+    stage,
+    staged,
     status_of,
 )
 from tests.stories import Story, story
@@ -407,3 +412,99 @@ def test_an_override_without_a_policy_cannot_be_picked() -> None:
     """No admission lets it through."""
     with pytest.raises(UnexpectedBehavior, match="the override o-0 has no policy"):
         overrides_of_cluster([namespaced_override(policy=None)], EAST_MEMBER)
+
+
+def scaled(replicas: int) -> Body:
+    """An override by which web has so many replicas everywhere."""
+    return override({**SCALE, "value": replicas})
+
+
+def replicas_in(told: Story) -> dict[str, object]:
+    """Cluster to the replicas that web has in its folder."""
+    found = {}
+    for path, content in told.files.items():
+        if path.startswith("delivery/") and path.endswith("deployments.apps/web.yaml"):
+            body = read(content.encode(), path).documents[0].body
+            found[path.split("/")[1]] = mapping(body, "spec")["replicas"]
+    return found
+
+
+def rolled_out() -> Story:
+    """Web on two clusters of two stages by a first run, with seven replicas by an override."""
+    told = staged(stage("canary"), stage("prod"), a="canary", b="prod")
+    told.put(configuration(delivery=FOLDERS), scaled(7), run())
+    for seconds in (0, 60, 120, 180):
+        told.run(seconds)
+    return told
+
+
+def test_a_run_holds_its_overrides_by_version() -> None:
+    """An edit in the middle reaches no cluster before the next run does, in its stages."""
+    told = rolled_out()
+
+    assert {"a": 7, "b": 7} == replicas_in(told)
+
+    told.put(scaled(8)).run(200)
+
+    assert {"a": 7, "b": 7} == replicas_in(told)
+
+    told.put(run(name="second")).run(210)
+
+    assert {"a": 8, "b": 7} == replicas_in(told)
+
+    told.put(scaled(9)).run(220)
+    told.run(270)
+
+    assert {"a": 8, "b": 8} == replicas_in(told)
+    told.run(400)
+    assert ("True", "UpdateRunSucceeded") == conditions(told, "second")["Succeeded"]
+
+
+def test_an_override_that_comes_or_goes_waits_for_a_run() -> None:
+    """As one that is edited; the bindings keep listing what they have."""
+    told = staged(stage("canary"), stage("prod"), a="canary", b="prod")
+    told.put(configuration(delivery=FOLDERS), run()).run(0)
+    told.put(scaled(7)).run(30)
+
+    assert {"a": 2} == replicas_in(told)
+
+    for seconds in (60, 120, 180):
+        told.run(seconds)
+
+    assert {"a": 2, "b": 2} == replicas_in(told)
+
+    told.put(run(name="second"))
+    for seconds in (200, 260, 320):
+        told.run(seconds)
+    told.drop(scaled(7)).run(400)
+
+    assert {"a": 7, "b": 7} == replicas_in(told)
+    assert [["web-0"], ["web-0"]] == [
+        [one["name"] for one in bodies(mapping(body, "spec"), "resourceOverrideSnapshots")]
+        for body in bindings(told)
+    ]
+
+    told.put(run(name="third"))
+    for seconds in (420, 480):
+        told.run(seconds)
+
+    assert {"a": 2, "b": 2} == replicas_in(told)
+
+
+def test_a_strategy_that_may_not_change_lets_no_override_go() -> None:
+    """The placement keeps what it had, its overrides included."""
+    told = rolled_out()
+    (fault,) = told.put(scaled(8), placement()).run(200).faults
+
+    assert "placement-immutable" == fault.rule
+    assert {"a": 7, "b": 7} == replicas_in(told)
+
+
+def test_a_version_of_an_override_that_cannot_be_read_leaves_what_is_there() -> None:
+    """As content of an earlier version that is gone."""
+    told = rolled_out()
+    told.trees.clear()
+    outcome = told.put(scaled(8)).run(200)
+
+    assert {"a": 7, "b": 7} == replicas_in(told)
+    assert {"delivery-not-rendered"} == {one.rule for one in outcome.faults}

@@ -105,6 +105,7 @@ def decode_binding(body: Body) -> Binding:
         annotations=dict(fields.pairs_or_none(metadata, "annotations") or ()),
         finalizers=fields.strings(metadata, "finalizers"),
         conditions=fields.bodies(fields.mapping(body, "status"), "conditions"),
+        overrides={name: spec[name] for name in OVERRIDES.values() if name in spec},
         body=body,
     )
 

@@ -58,6 +58,9 @@ CANDIDATE_SEEN_AT = "kubernetes-fleet.io/next-resource-snapshot-candidate-detect
 SCHEDULER_FINALIZER = "kubernetes-fleet.io/scheduler-crb-cleanup"
 RESOURCE_PROPERTY_PREFIX = "resources.kubernetes-fleet.io/"
 
+VERSIONS = "reconciler.dev/overrides"
+"""Annotation of a run, and of a binding that one brought up to date, as a note: path and git blob
+of each override that it lists, by the name of its snapshot."""
 SCHEDULED = "Scheduled"
 BOUND = "Bound"
 UNSCHEDULED = "Unscheduled"

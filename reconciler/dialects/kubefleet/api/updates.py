@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.binding import OVERRIDES
+from reconciler.dialects.kubefleet.api.names import VERSIONS
 from reconciler.errors import UserError
 from reconciler.manifests.durations import format_duration
 from reconciler.model import fields
@@ -99,6 +100,8 @@ class RunStatus(NamedTuple):
         strategy: Spec of the strategy at the beginning.
         stages: In the order of the strategy.
         deletion: The stage that takes clusters away.
+        overrides: Of which versions the overrides are that its clusters list, as a note in an
+            annotation; `""` without any.
     """
 
     conditions: Sequence[Body] = ()
@@ -109,6 +112,7 @@ class RunStatus(NamedTuple):
     strategy: Body | None = None
     stages: tuple[StageStatus, ...] | None = None
     deletion: StageStatus | None = None
+    overrides: str = ""
 
 
 def decode_run(body: Body, namespace: str = "") -> UpdateRun:
@@ -152,6 +156,7 @@ def decode_run_status(manifest: Body) -> RunStatus:
         strategy=fields.mapping_or_none(status, "stagedUpdateStrategySnapshot"),
         stages=None if stages is None else tuple(map(_decode_stage, stages)),
         deletion=None if deletion is None else _decode_stage(deletion),
+        overrides=str(fields.at(manifest, "metadata", "annotations").get(VERSIONS, "")),
     )
 
 

@@ -8,13 +8,15 @@ Rollouts and evictions count with what is assumed; it is not written, but told t
 file. What a file says already, as older rules wrote it, stays there while it holds.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from reconciler.dialects.inventory import CopyReports
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.names import AVAILABLE, BOUND, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, BOUND, UNSCHEDULED, VERSIONS
 from reconciler.dialects.kubefleet.api.snapshots import resource_key
+from reconciler.dialects.kubefleet.overrides import OverrideVersions
 from reconciler.dialects.kubefleet.rollout.rollout import (
     APPLIED,
     NO_OVERRIDE,
@@ -50,20 +52,37 @@ class OverriddenResources:
     Attributes:
         lists: Which are in force, as a binding's spec lists them; empty without any.
         failure: Why one of them does not fit, `""` if all do; nothing is delivered then.
+        versions: Of which they are, as a note, where runs roll out; `""` elsewhere.
     """
 
     lists: Body
     failure: str = ""
+    versions: str = ""
 
 
 NOT_OVERRIDDEN = OverriddenResources({})
-Overriding = Callable[[Binding, Sequence[Body]], OverriddenResources]
-"""Returns what overrides make of a binding's resources, given its placement's snapshots."""
 
 
-def nothing_overridden(_binding: Binding, _snapshots: Sequence[Body]) -> OverriddenResources:
-    """Return that there is no override."""
-    return NOT_OVERRIDDEN
+class Overriding(Protocol):
+    """What the overrides of one placement come to."""
+
+    def __call__(self, binding: Binding, snapshots: Sequence[Body], /) -> OverriddenResources:
+        """Return what they make of a binding's resources, given its placement's snapshots."""
+
+    def versions(self, lists: Body, /) -> str:
+        """Return of which versions those of a list are as they are now, as a note."""
+
+
+class _NothingOverridden:
+    """No override."""
+
+    def __call__(self, _binding: Binding, _snapshots: Sequence[Body], /) -> OverriddenResources:
+        """Return that there is none."""
+        return NOT_OVERRIDDEN
+
+    def versions(self, _lists: Body, /) -> str:
+        """Return none."""
+        return ""
 
 
 def prepared_conditions(overridden: OverriddenResources, generation: int) -> Iterator[Condition]:
@@ -95,7 +114,7 @@ class AvailabilityReports:
     resources: tuple[ObjectKey, ...] = ()
     copies: CopyReports = field(default_factory=CopyReports, repr=False)
     works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
-    overriding: Overriding = nothing_overridden
+    overriding: Overriding = _NothingOverridden()
     snapshots: Sequence[Body] = ()
     assume_after_seconds: int | None = None
 
@@ -226,6 +245,7 @@ def observe(
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
     overridden = reports.overridden(binding)
     binding = binding._replace(overrides=overridden.lists)
+    marks = OverrideVersions(overridden.versions).marked(marks)
     if overridden.failure:
         return _undelivered(binding, overridden, marks, at=stamp(now)), None
     reported = reports.conditions(binding)
@@ -326,5 +346,7 @@ def keep_marks(before: Binding | None, after: Binding) -> Binding:
     """
     if before is None:
         return after
-    marks = {k: v for k, v in before.annotations.items() if k in (ROLLED_OUT, ROLLED_OUT_AT)}
+    marks = {
+        k: v for k, v in before.annotations.items() if k in (ROLLED_OUT, ROLLED_OUT_AT, VERSIONS)
+    }
     return after._replace(annotations={**marks, **after.annotations})

@@ -30,7 +30,7 @@ from reconciler.dialects.kubefleet.api.names import (
     hash_of,
     placement_key,
 )
-from reconciler.dialects.kubefleet.overrides import Override, snapshots_of, target_of
+from reconciler.dialects.kubefleet.overrides import Override, PickedOverrides, target_of
 from reconciler.dialects.kubefleet.rollout.rollout import APPLIED, UNTRACKABLE, reported
 from reconciler.dialects.reads import FollowedIndex
 from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS
@@ -381,10 +381,10 @@ def work_of(
         PARENT_INDEX: index,
         **({} if envelope is None else _envelope_labels(envelope)),
     }
-    names, items = snapshots_of(overrides)
+    lists = PickedOverrides(tuple(overrides)).lists
     annotations = {
-        CLUSTER_OVERRIDE_HASH: hash_of(go_json(names or None)),
-        OVERRIDE_HASH: hash_of(go_json(items or None)),
+        CLUSTER_OVERRIDE_HASH: hash_of(go_json(lists.get("clusterResourceOverrideSnapshots"))),
+        OVERRIDE_HASH: hash_of(go_json(lists.get("resourceOverrideSnapshots"))),
         PARENT_SNAPSHOT: binding.resource_snapshot,
     }
     applied = binding.apply_strategy

@@ -15,10 +15,11 @@ from functools import partial
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
-    BOUND,
     PLACEMENT_GROUP,
     RESOURCE_HASH,
+    SCHEDULED,
     SCOPES,
+    VERSIONS,
     kinds_in,
     named_in,
 )
@@ -32,7 +33,6 @@ from reconciler.dialects.kubefleet.api.updates import (
     STOP,
     ApprovalRequest,
     RunStatus,
-    StageStatus,
     UpdateRun,
     decode_run,
     encode_run_status,
@@ -380,10 +380,18 @@ class RunStep:
         outputs[key] = {
             "apiVersion": manifest.body["apiVersion"],
             "kind": key.kind,
-            "metadata": self.metadata,
+            "metadata": self._marked(),
             "status": encode_run_status(self.status),
         }
         return outputs
+
+    def _marked(self) -> Body:
+        """Return the metadata of its status file, with the versions of overrides that it holds."""
+        held = self.status.overrides
+        if not held:
+            return self.metadata
+        annotations = {**mapping(self.metadata, "annotations"), VERSIONS: held}
+        return {**self.metadata, "annotations": annotations}
 
 
 def begin_runs(runs: UpdateRuns, now: datetime) -> tuple[RunStep, ...]:
@@ -450,10 +458,10 @@ def _round(
         strategy=None if strategy is None else with_defaults(strategy),
         select=lambda: targets.resources,
         overrides=partial(_overrides, targets.reports, bindings),
+        versions=targets.reports.overriding.versions,
     )
     requests = with_approvals(step.requests, step.files.approvals, step.known)
-    status = _with_overrides(step.status, bindings)
-    outcome = run_round(view, status, bindings, _of_run(requests, step.run.name))
+    outcome = run_round(view, step.status, bindings, _of_run(requests, step.run.name))
     after = replace(
         step,
         status=outcome.status,
@@ -483,29 +491,10 @@ def _overrides(
     by_target = {one.target: one for one in bindings.values()}
 
     def found(cluster: ClusterName) -> Body:
-        planned = by_target[cluster]._replace(resource_snapshot=snapshot)
+        planned = by_target[cluster]._replace(resource_snapshot=snapshot, state=SCHEDULED)
         return reports.overridden(planned).lists
 
     return found
-
-
-def _with_overrides(status: RunStatus, bindings: Mapping[str, Binding]) -> RunStatus:
-    """Return a status whose clusters have the overrides that their bindings have.
-
-    Unlike upstream: an override that comes or goes applies at once, and ends no run.
-    """
-    if status.stages is None or status_of(status.conditions, SUCCEEDED):
-        return status
-    lists = {one.target: one.overrides for one in bindings.values() if one.state == BOUND}
-
-    def told(stage: StageStatus) -> StageStatus:
-        clusters = (
-            one._replace(overrides=lists.get(ClusterName(one.cluster), one.overrides))
-            for one in stage.clusters
-        )
-        return stage._replace(clusters=tuple(clusters))
-
-    return status._replace(stages=tuple(map(told, status.stages)))
 
 
 def without_placement(

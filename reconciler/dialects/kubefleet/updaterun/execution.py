@@ -10,7 +10,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.names import BOUND, as_integer
+from reconciler.dialects.kubefleet.api.names import (
+    BOUND,
+    VERSIONS,
+    as_integer,
+)
 from reconciler.dialects.kubefleet.api.updates import (
     ACCEPTED,
     AFTER,
@@ -22,6 +26,8 @@ from reconciler.dialects.kubefleet.api.updates import (
     new_request,
 )
 from reconciler.dialects.kubefleet.api.updates import APPROVED_CONDITION as APPROVED
+from reconciler.dialects.kubefleet.overrides import OverrideVersions
+from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT_AT
 from reconciler.dialects.kubefleet.rollout.rollout import (
     ROLLOUT_STARTED,
     has_failed,
@@ -297,8 +303,20 @@ def is_in_sync(draft: RunDraft, binding: Binding, update: ClusterUpdate) -> bool
     return (
         binding.resource_snapshot == snapshot_name(draft)
         and binding.overrides == update.overrides
+        and _versions(draft, binding, update) == binding.annotations.get(VERSIONS, "")
         and binding.apply_strategy == draft.status.apply_strategy
     )
+
+
+def _versions(draft: RunDraft, binding: Binding, update: ClusterUpdate) -> str:
+    """Return of which versions the overrides of a cluster are to be, as a note.
+
+    A run that recorded none, as earlier ones did, leaves them as they are.
+    """
+    noted = OverrideVersions(draft.status.overrides).among(update.overrides)
+    if update.overrides and not noted:
+        return binding.annotations.get(VERSIONS, "")
+    return noted
 
 
 def start_update(
@@ -319,10 +337,15 @@ def start_update(
             return check_update(draft, binding, update, stage)[0]
         draft.bindings[binding.name] = _announced(draft, binding)
         return update
+    versions = _versions(draft, binding, update)
+    marks = OverrideVersions(versions).marked(binding.annotations)
+    if versions != binding.annotations.get(VERSIONS, ""):
+        marks = {name: one for name, one in marks.items() if name != ROLLED_OUT_AT}
     pushed = binding._replace(
         state=BOUND,
         resource_snapshot=snapshot_name(draft),
         overrides=update.overrides,
+        annotations=marks,
         apply_strategy=draft.status.apply_strategy,
         generation=binding.generation + 1,
     )

@@ -47,6 +47,7 @@ from reconciler.dialects.kubefleet.updaterun.runs import (
 )
 from reconciler.dialects.kubefleet.updaterun.runs import condition_status as status_of
 from reconciler.errors import UserError
+from reconciler.manifests.admission import read_note, write_note
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import matches, refusal_of
@@ -285,7 +286,7 @@ def _taken(draft: RunDraft) -> dict[str, Body]:
 
 
 def _record_overrides(draft: RunDraft, group: list[Body]) -> None:
-    """Record the overrides of each cluster.
+    """Record the overrides of each cluster, and of which versions they are.
 
     Source: kubefleet@e160c1c pkg/controllers/updaterun/initialization.go
     `recordOverrideSnapshots`.
@@ -297,7 +298,12 @@ def _record_overrides(draft: RunDraft, group: list[Body]) -> None:
         raise RunAborted(f"{INVALID}{UNEXPECTED}{error.message}") from error
     except UserError as error:
         raise RunAborted(f"{INVALID}{error.message}") from error
-    draft.status = draft.status._replace(stages=stages)
+    versions = dict[str, object]()
+    for stage in stages:
+        for one in stage.clusters:
+            versions |= read_note(draft.view.versions(one.overrides)) if one.overrides else {}
+    noted = write_note(versions) if versions else ""
+    draft.status = draft.status._replace(stages=stages, overrides=noted)
 
 
 def _overridden(stage: StageStatus, overrides: OverridesOf) -> StageStatus:

@@ -464,6 +464,7 @@ class RunView:
         strategy: Spec of the strategy that it names, `None` if there is none.
         select: Takes a snapshot of what is selected now, where there is none of it yet.
         overrides: Returns the overrides of each cluster, given the resource snapshots of an index.
+        versions: Returns of which versions those of a list are as they are, as a note.
     """
 
     run: UpdateRun
@@ -476,6 +477,7 @@ class RunView:
     strategy: Body | None
     select: Callable[[], SnapshotRevisions]
     overrides: Callable[[list[Body]], OverridesOf]
+    versions: Callable[[Body], str] = lambda _: ""
 
     @property
     def place(self) -> str:

@@ -37,6 +37,7 @@ from reconciler.dialects.kubefleet.api.names import (
     SCHEDULER_FINALIZER,
     SCOPES,
     UNSCHEDULED,
+    VERSIONS,
     kinds_in,
     named_in,
 )
@@ -79,7 +80,7 @@ from reconciler.model.world import Manifest, World
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 STATES = (SCHEDULED, BOUND, UNSCHEDULED)
 STAYING = (SCHEDULED, BOUND)
-KNOWN_MARKS = (PREVIOUS_STATE, ROLLED_OUT, ROLLED_OUT_AT)
+KNOWN_MARKS = (PREVIOUS_STATE, ROLLED_OUT, ROLLED_OUT_AT, VERSIONS)
 
 
 def read_binding(
@@ -116,6 +117,7 @@ def read_binding(
         annotations=marks,
         finalizers=(SCHEDULER_FINALIZER,),
         conditions=tuple(_conditions(read.conditions)),
+        overrides=read.overrides if resources else {},
         body=_constant(read),
     )
     if edited and read.decision.cluster != read.target:
@@ -156,10 +158,11 @@ def _constant(binding: Binding) -> Body:
 
 def _moved(binding: Binding) -> Binding:
     """Return a binding that a person gave another cluster: nothing of the former one counts."""
-    marks = {k: v for k, v in binding.annotations.items() if k not in (ROLLED_OUT, ROLLED_OUT_AT)}
+    former = (ROLLED_OUT, ROLLED_OUT_AT, VERSIONS)
+    marks = {k: v for k, v in binding.annotations.items() if k not in former}
     by_hand = f'Cluster "{binding.target}" was chosen by hand'
     decision = new_decision(binding.target, by_hand, selected=True)
-    return binding._replace(annotations=marks, decision=decision, conditions=())
+    return binding._replace(annotations=marks, decision=decision, conditions=(), overrides={})
 
 
 def keep_one_a_cluster(bindings: Iterable[Binding], edited: Iterable[str]) -> dict[str, Binding]:

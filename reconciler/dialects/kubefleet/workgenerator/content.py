@@ -32,7 +32,9 @@ from reconciler.dialects.kubefleet.api.names import (
     PARENT,
     PLACEMENT_GROUP,
     RESOURCE_SNAPSHOTS,
+    RUNS,
     UNSCHEDULED,
+    VERSIONS,
     go_json,
     hash_of,
     kinds_in,
@@ -51,10 +53,13 @@ from reconciler.dialects.kubefleet.api.snapshots import (
 )
 from reconciler.dialects.kubefleet.overrides import (
     ANY_OVERRIDE,
+    SHOWN,
     IsNamespaced,
     Override,
     Overrides,
     OverrideTarget,
+    OverrideVersions,
+    PastContent,
     overrides_of_placement,
     overrides_read,
     target_of,
@@ -249,13 +254,6 @@ def _entries(snapshots: Iterable[Body]) -> Iterator[SnapshotEntry]:
     return chain.from_iterable(map(decode_resources, snapshots))
 
 
-SHOWN = 12  # hexadecimal digits of a git id
-
-
-class PastContent(UserError):
-    """A version of an object that this repository does not hold any more."""
-
-
 def content_at(world: World, entry: SnapshotEntry) -> Body:
     """Return the object that an entry of a snapshot stands for, as it was then.
 
@@ -324,11 +322,17 @@ def past_blobs(world: World) -> Iterator[tuple[str, str]]:
     seen: set[tuple[str, str, str]] = set()
     for kind in sorted(BINDINGS):
         for binding in world.outputs_of_kind((PLACEMENT_GROUP, kind)):
+            annotations = at(binding.body, "metadata", "annotations")
+            yield from OverrideVersions(str(annotations.get(VERSIONS, ""))).blobs(world)
             for name in _snapshots(binding.body):
                 snapshot = (binding.key.namespace, kind, name)
                 if name and snapshot not in seen:
                     seen.add(snapshot)
                     yield from _needed(world, binding.key.namespace, name)
+    for run_kind in sorted(RUNS):
+        for run in world.outputs_of_kind(run_kind):
+            annotations = at(run.body, "metadata", "annotations")
+            yield from OverrideVersions(str(annotations.get(VERSIONS, ""))).blobs(world)
 
 
 def _snapshots(binding: Body) -> tuple[str, str]:

@@ -19,9 +19,10 @@ from reconciler.dialects.kubefleet.api.names import (
     PLACEMENT_GROUP,
     PLACEMENTS,
     UNSCHEDULED,
+    VERSIONS,
     is_placement,
 )
-from reconciler.dialects.kubefleet.api.placement import abandons, asked_by_strategy
+from reconciler.dialects.kubefleet.api.placement import abandons, asked_by_strategy, waits_for_runs
 from reconciler.dialects.kubefleet.api.snapshots import SnapshotEntry, decode_resources
 from reconciler.dialects.kubefleet.overrides import (
     OVERRIDES,
@@ -30,6 +31,9 @@ from reconciler.dialects.kubefleet.overrides import (
     Override,
     Overrides,
     OverrideTable,
+    OverrideVersions,
+    PastContent,
+    PickedOverrides,
     answered_by,
     apply_overrides,
     decoded,
@@ -38,7 +42,6 @@ from reconciler.dialects.kubefleet.overrides import (
     overrides_read,
     target_of,
 )
-from reconciler.dialects.kubefleet.overrides import snapshots_of as override_snapshots_of
 from reconciler.dialects.kubefleet.rollout.availability import (
     NOT_OVERRIDDEN,
     ROLLED_OUT,
@@ -51,7 +54,6 @@ from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_
 from reconciler.dialects.kubefleet.workgenerator.content import (
     LEFT,
     Along,
-    PastContent,
     PlacementContent,
     bindings_of,
     contents,
@@ -242,9 +244,13 @@ class KubeFleetRenderer:
             missing = f'memberclusters.cluster.kubernetes-fleet.io "{binding.target}" not found'
             return [NotRendered(binding.target, missing)]
         try:
-            matched = content.overrides(binding.resource_snapshot)
-            picked = overrides_of_cluster(matched, member)
             written = self.world.inputs.get(owner)
+            versions = binding.annotations.get(VERSIONS, "")
+            if versions or (written is not None and waits_for_runs(written.body)):
+                picked = OverrideVersions(versions).pick(self.world, binding.overrides).picked
+            else:
+                matched = content.overrides(binding.resource_snapshot)
+                picked = overrides_of_cluster(matched, member)
             rendering = MemberRendering(
                 member,
                 picked,
@@ -489,16 +495,46 @@ class PlacementOverriding:
     _found: dict[tuple[ClusterName, str], OverriddenResources] = field(default_factory=dict)
 
     def __call__(self, binding: Binding, snapshots: Sequence[Body]) -> OverriddenResources:
-        """Return what overrides make of a binding's resources."""
-        if not self.overrides:
+        """Return what overrides make of a binding's resources, those that a run held if any did."""
+        held = binding.state in (BOUND, UNSCHEDULED) and self._waits_for_runs()
+        if not (binding.overrides if held else self.overrides):
             return NOT_OVERRIDDEN
         member = self._member(binding.target)
         if member is None:
             return NOT_OVERRIDDEN
+        if held:
+            return self._held(binding, snapshots, member)
         asked = binding.target, binding.resource_snapshot
         if asked not in self._found:
             self._found[asked] = self._applied(binding, snapshots, member)
         return self._found[asked]
+
+    def versions(self, lists: Body) -> str:
+        """Return of which versions those of a list are as they are now, as a note."""
+        return OverrideVersions("").pick(self.world, lists).versions
+
+    def _waits_for_runs(self) -> bool:
+        """Return whether the placement is rolled out by runs only."""
+        written = self.world.inputs.get(self.owner)
+        return written is not None and waits_for_runs(written.body)
+
+    def _held(
+        self, binding: Binding, snapshots: Sequence[Body], member: MemberLabels
+    ) -> OverriddenResources:
+        """Return what the overrides make of it that a run brought there."""
+        content = PlacementContent(self.world, self.owner, snapshots, self.overrides)
+        lists, versions = binding.overrides, binding.annotations.get(VERSIONS, "")
+        failure = ""
+        try:
+            held = OverrideVersions(versions).pick(self.world, lists)
+            lists, versions = held.lists, held.versions
+            known = content.content, content.is_namespaced
+            render_binding(binding, snapshots, MemberRendering(member, held.picked, *known))
+        except PastContent:
+            pass
+        except UserError as error:
+            failure = _failure(error.message)
+        return OverriddenResources(lists, failure, versions)
 
     def _member(self, name: ClusterName) -> MemberLabels | None:
         """Return a cluster as overrides see it, `None` if it is gone."""
@@ -520,8 +556,8 @@ class PlacementOverriding:
         except PastContent:
             pass
         except UserError as error:
-            return OverriddenResources(_lists(picked), _failure(error.message))
-        return OverriddenResources(_lists(picked)) if picked else NOT_OVERRIDDEN
+            return OverriddenResources(PickedOverrides(picked).lists, _failure(error.message))
+        return OverriddenResources(PickedOverrides(picked).lists) if picked else NOT_OVERRIDDEN
 
 
 def _failure(message: str) -> str:
@@ -529,15 +565,3 @@ def _failure(message: str) -> str:
     if message.startswith(NOT_SYNCHRONIZED):
         return ""
     return message if message.startswith(OVERRIDDEN_FAILED) else f"{OVERRIDDEN_FAILED}{message}"
-
-
-def _lists(picked: Sequence[Override]) -> Body:
-    """Return overrides as a binding's spec lists them.
-
-    Source: kubefleet@e160c1c apis/placement/v1beta1/binding_types.go `ResourceBindingSpec`.
-    """
-    fleet, own = override_snapshots_of(picked)
-    return {
-        **({"clusterResourceOverrideSnapshots": fleet} if fleet else {}),
-        **({"resourceOverrideSnapshots": own} if own else {}),
-    }
