@@ -244,7 +244,7 @@ def _pass(
         warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *found.traces, *added.traces, *delivered.traces})),
         recheck_at=earliest(found.until, paced.until, added.until),
-        waits=tuple(sorted((*found.waits, *paced.waits))),
+        waits=tuple(sorted((*found.waits, *paced.waits, *added.waits))),
         explanations=found.explanations,
     )
     memo.close(world, now, outcome, idle=not busy)

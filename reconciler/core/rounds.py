@@ -21,7 +21,7 @@ from reconciler.manifests.paths import ALONE, blob_id, output_path
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body, keep_present
-from reconciler.model.decision import Decision, joined_causes
+from reconciler.model.decision import Decision, Wait, joined_causes
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import earliest
@@ -245,7 +245,7 @@ class Additions:
         gone: The outputs that go.
         faults: What people must edit.
         traces: Of mistakes of ours.
-        until: When time alone could change something, `None` if never.
+        waits: For what time alone ends.
     """
 
     world: World
@@ -253,7 +253,12 @@ class Additions:
     gone: frozenset[ObjectKey] = frozenset()
     faults: tuple[Fault, ...] = ()
     traces: tuple[Trace, ...] = ()
-    until: datetime | None = None
+    waits: tuple[Wait, ...] = ()
+
+    @property
+    def until(self) -> datetime | None:
+        """When time alone could change something, `None` if never."""
+        return earliest(*(wait.until for wait in self.waits))
 
     def then(self, later: "Additions") -> "Additions":
         """Return these with those of a step that began with this world."""
@@ -263,7 +268,7 @@ class Additions:
             gone=self.gone | later.gone,
             faults=(*self.faults, *later.faults),
             traces=(*self.traces, *later.traces),
-            until=earliest(self.until, later.until),
+            waits=(*self.waits, *later.waits),
         )
 
 

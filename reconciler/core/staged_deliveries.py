@@ -20,11 +20,12 @@ from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.dialects.renderer import PlacedContent, Renderer, Renderers
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body, keep_present
+from reconciler.model.decision import Wait
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import CopyReport, Kind
 from reconciler.model.labels import labels_of
-from reconciler.model.moments import earliest, format_moment
+from reconciler.model.moments import format_moment
 from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import AnswerCache
 from reconciler.model.settings import Settings
@@ -120,7 +121,7 @@ def stage(
         gone=frozenset(staging.gone),
         faults=tuple(staging.faults),
         traces=traces_of(staging.failed),
-        until=staging.until,
+        waits=tuple(staging.waits),
     )
 
 
@@ -138,7 +139,7 @@ class _Staging:
     gone: set[ObjectKey] = field(default_factory=set)
     faults: list[Fault] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
-    until: datetime | None = None
+    waits: list[Wait] = field(default_factory=list)
     _asked: dict[ObjectKey, StagedDelivery] = field(default_factory=dict)
     _selected: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
     _records: dict[ObjectKey, StagedRecord] = field(default_factory=dict)
@@ -263,7 +264,10 @@ class _Staging:
             "status": encode_staged_record(progress.record),
         }
         self._write(key, body)
-        self.until = earliest(self.until, progress.until)
+        if progress.ahead is not None:
+            until, reason, then = progress.ahead
+            subject = f"{key.kind} {key.name}"
+            self.waits.append(Wait(until, key, subject, reason, then))
         self._tell(manifest, progress.record, progress.refused)
 
     def _own(self, manifest: Manifest) -> Iterator[ObjectKey]:

@@ -14,6 +14,7 @@ begun.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from reconciler.manifests.admission import admit
 from reconciler.manifests.schemas.violations import Violation
@@ -23,7 +24,7 @@ from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import CopyReport
 from reconciler.model.labels import matches
-from reconciler.model.moments import add, earliest, format_moment, span
+from reconciler.model.moments import add, format_moment, span
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import enumerated, shown
 from reconciler.model.world import Manifest
@@ -187,12 +188,20 @@ class StagingProgress:
     Attributes:
         record: The record that follows.
         refused: Orders that have no effect.
-        until: When time alone could change something, `None` if never.
+        ahead: What time alone changes next, `None` if nothing.
     """
 
     record: StagedRecord
     refused: tuple[Violation, ...] = ()
-    until: datetime | None = None
+    ahead: "Expected | None" = None
+
+
+class Expected(NamedTuple):
+    """A moment at which time alone changes something: why a run waits until then, what follows."""
+
+    until: datetime
+    reason: str
+    then: str
 
 
 def advance(record: StagedRecord, view: StagingView) -> StagingProgress:
@@ -213,7 +222,7 @@ def _advanced(record: StagedRecord, view: StagingView) -> StagingProgress:
     if run is None or run.state is not RunState.UPDATING:
         return StagingProgress(record=record, refused=refused)
     step = _RunStep(record, run, view)
-    return StagingProgress(record=step.take(), refused=refused, until=step.until)
+    return StagingProgress(record=step.take(), refused=refused, ahead=step.ahead)
 
 
 def _followed(record: StagedRecord, view: StagingView) -> StagedRecord:
@@ -421,7 +430,7 @@ def _stage_of(cluster: ClusterName, view: StagingView) -> str | None:
 
 
 class _RunStep:
-    """The step that a run takes in a pass; `until` is known once it is taken."""
+    """The step that a run takes in a pass; what is ahead is known once it is taken."""
 
     def __init__(self, record: StagedRecord, run: ContentRun, view: StagingView) -> None:
         """Begin with a run that is under way."""
@@ -429,7 +438,7 @@ class _RunStep:
         self.changing = {
             key: one for key, one in record.objects.items() if one.before and not one.left
         }
-        self.until: datetime | None = None
+        self.ahead: Expected | None = None
 
     def take(self) -> StagedRecord:
         """Return the record after it."""
@@ -524,7 +533,7 @@ class _RunStep:
     def _begun(self, cluster: ClusterName) -> ClusterProgress:
         bad = any(one.health is Health.UNHEALTHY for one in self._heard(cluster))
         begun = ClusterProgress(cluster, self.view.now, was_unhealthy=bad)
-        self._expect(self._deadline(begun))
+        self._expect_report(begun)
         return begun
 
     def _heard(self, cluster: ClusterName) -> Iterator[CopyReport]:
@@ -549,7 +558,7 @@ class _RunStep:
         if failure or all(state == RUNS for state in states):
             return one._replace(ended_at=now, failure=failure)
         if now < deadline:
-            self._expect(deadline)
+            self._expect_report(one)
         return one
 
     def _state(self, key: ObjectKey, one: ClusterProgress) -> str:
@@ -594,7 +603,8 @@ class _RunStep:
         self.run = _with_stage(self.run, progress)
         for moment in (_elapses_at(task, since) for task in stage.after if task.type == TIMED_WAIT):
             if moment > self.view.now:
-                self._expect(moment)
+                reason = f"the run {self.run.id} waits after stage {stage.name}"
+                self._expect(moment, reason, "it goes on")
                 return self._wait(f"stage {stage.name} until {format_moment(moment)}")
         if asks_approval(stage.after) and AFTER not in progress.approved:
             return self._wait(f"approval after stage {stage.name}")
@@ -607,11 +617,16 @@ class _RunStep:
         return False
 
     def _stop(self, why: str) -> bool:
-        self.run, self.until = replace(self.run, state=RunState.STOPPED, reason=why), None
+        self.run, self.ahead = replace(self.run, state=RunState.STOPPED, reason=why), None
         return False
 
-    def _expect(self, moment: datetime) -> None:
-        self.until = earliest(self.until, moment)
+    def _expect_report(self, one: ClusterProgress) -> None:
+        reason = f"the run {self.run.id} waits for {one.name}"
+        self._expect(self._deadline(one), reason, f"it stops unless {one.name} has succeeded")
+
+    def _expect(self, moment: datetime, reason: str, then: str) -> None:
+        expected = Expected(moment, reason, then)
+        self.ahead = expected if self.ahead is None else min(self.ahead, expected)
 
 
 RUNS, SILENT, UNHEALTHY = "runs", "silent", "unhealthy"

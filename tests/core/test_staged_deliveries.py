@@ -206,6 +206,18 @@ def test_so_many_at_once() -> None:
     assert {"a": "1 x3", "b": "2 x3", "c": "2 x3"} == images(told)
 
 
+def test_what_time_alone_ends_is_foreseen() -> None:
+    """A deadline, and a wait after a stage."""
+    told = begun(stage("canary", afterStageTasks=[waits("30m")]), stage("prod"))
+
+    (deadline,) = told.put(version("2")).run(10).waits
+    assert (after(610), "it stops unless a has succeeded") == (deadline.until, deadline.then)
+
+    (timed,) = hear(told, "a").run(20).waits
+    assert (after(1820), "it goes on") == (timed.until, timed.then)
+    assert timed.reason.endswith(" waits after stage canary")
+
+
 def test_a_stage_may_be_followed_by_a_wait() -> None:
     """The pass says when it is over."""
     told = begun(stage("canary", afterStageTasks=[waits("10m")]), stage("prod"))

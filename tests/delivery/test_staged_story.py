@@ -166,6 +166,9 @@ def test_a_change_goes_through_three_stages_while_a_cluster_fails(
     assert "waits for a in stage canary, stage canary: 0 of 1 updated" in shown
     assert "stage prod of web" in shown
 
+    assert 0 == run(["-C", str(told.fleet.folder), "status"])
+    assert " waits for a until 2026-11-20T12:13:00Z, then it stops " in capsys.readouterr().out
+
     told.run(api.web("2", 4), told="Scale to 4")
     assert ({"a": "2", "b": "1", "c": "1"}, 12) == (told.images, told.replicas)
 
