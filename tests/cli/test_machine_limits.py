@@ -19,8 +19,11 @@ from reconciler.shell.processes.limits import limit_met, limit_said
 from tests.builders import cluster, deployment, path_of, policy, text
 from tests.cli.history import told_fleet
 from tests.cli.test_publish import PROFILE, PUBLISHING, SLICE
+from tests.core.test_staged_deliveries import staged_delivery
 from tests.crash.verbs import EXPORT
 from tests.delivery.kubectl import kubectl
+from tests.delivery.story import files_of
+from tests.dialects.kubefleet.fleet import APPROVAL, stage, strategy
 from tests.kube.journey import contexts
 from tests.kube.loop import AUTHOR
 from tests.kube.members import kubeconfig, node, running
@@ -162,6 +165,7 @@ VERBS = {
     "rebalance": ("rebalance", "deployment/shop", "--branch", "x"),
     "suspend": ("suspend", "deployment/shop", "--branch", "x"),
     "scale": ("scale", "deployment/shop", "--replicas=3", "--branch", "x"),
+    "rollout": ("rollout", "approve", "web", "--branch", "x"),
     "import": ("import", EXPORTED),
     "run": ("run", "--listen", "0"),
 }
@@ -203,7 +207,13 @@ pytestmark = pytest.mark.skipif(bool(NOT_SETTABLE), reason=f"not run: {NOT_SETTA
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fleet with something to decide, another branch, and reports to import."""
     fleet = told_fleet(tmp_path_factory.mktemp("limits") / "fleet")
+    waiting = stage("all", labelSelector={}, beforeStageTasks=[APPROVAL])
+    fleet.commit(files_of(strategy(waiting), staged_delivery()), "Stage the shop")
+    run_pass(fleet.folder, 180)
     shop = fleet.folder / "workloads/shop.yaml"
+    released = re.sub(r"image: .*", "image: shop:2", shop.read_text())
+    fleet.commit({"workloads/shop.yaml": released}, "Release 2")
+    run_pass(fleet.folder, 240)
     written = re.sub(r"replicas: \d+", "replicas: 9", shop.read_text())
     fleet.commit({"workloads/shop.yaml": written})
     fleet.git("branch", "other")

@@ -16,7 +16,9 @@ from reconciler.model.fields import mapping
 from reconciler.model.moments import format_moment
 from reconciler.model.records import replace
 from tests.builders import deployment, path_of, text
+from tests.core.test_staged_deliveries import staged_delivery, version
 from tests.crash.scenarios import MIRROR, OUTPUTS, PERSON, REMOTE, SCENARIOS, Scenario
+from tests.dialects.kubefleet.fleet import stage, strategy
 from tests.shell.fleet import ROOT
 from tests.shell.repositories import NOW
 
@@ -70,6 +72,20 @@ def _suspend_and_wait(root: Path) -> None:
 SUSPENDED = replace(LOCAL, prepare=_suspend_and_wait)
 
 
+def _begin_a_staged_run(root: Path) -> None:
+    """Let a change of web be on its way through stages."""
+    LOCAL.prepare(root)
+    person, staging = LOCAL.person(root), (strategy(stage("canary")), staged_delivery())
+    person.commit({path_of(one): text(one) for one in staging}, "Stage web")
+    LOCAL.run_pass(root, 410)
+    changed = version("2")
+    person.commit({path_of(changed): text(changed)}, "Release 2")
+    LOCAL.run_pass(root, 420)
+
+
+STAGED = replace(LOCAL, prepare=_begin_a_staged_run)
+
+
 def _in_checkout(*arguments: str) -> Callable[[Path], list[str]]:
     return lambda root: ["-C", str(root / PERSON), *arguments]
 
@@ -115,6 +131,7 @@ EDITS = tuple(
         (LOCAL, ("scale", "deployment/web", "--replicas=7")),
         (LOCAL, ("suspend", "deployment/web")),
         (SUSPENDED, ("resume", "deployment/web")),
+        (STAGED, ("rollout", "stop", "web")),
     )
 )
 BRANCHES = tuple(
@@ -130,6 +147,7 @@ BRANCHES = tuple(
         (LOCAL, ("scale", "deployment/web", "--replicas=7")),
         (LOCAL, ("suspend", "deployment/web")),
         (SUSPENDED, ("resume", "deployment/web")),
+        (STAGED, ("rollout", "stop", "web")),
     )
 )
 VERBS: tuple[Verb, ...] = (
