@@ -319,9 +319,9 @@ RULES = (
     ),
     Rule(
         "which rule of an override is for a cluster, in KubeFleet?",
-        "dialects.kubefleet.overrides:selects",
+        "dialects.kubefleet.snapshots.overrides:selects",
         Otherwise(
-            "tests/dialects/kubefleet/test_overrides.py",
+            "tests/dialects/kubefleet/snapshots/test_overrides.py",
             "test_what_is_deleted_stays_so",
             lambda *_: False,
         ),

@@ -141,7 +141,7 @@ KUBEFLEET = Owned(
         ("core/record.py", "blob"): "the record of a pass",
         ("dialects/kubefleet/eviction.py", "clusterName"): "an eviction",
         ("dialects/kubefleet/hub_import.py", "applyStrategy"): "a Work, or a placement",
-        ("dialects/kubefleet/overrides.py", "policy"): "an override",
+        ("dialects/kubefleet/snapshots/overrides.py", "policy"): "an override",
         ("dialects/kubefleet/view/answers.py", "clusterName"): "an eviction",
         ("dialects/kubefleet/view/answers.py", "policy"): "a placement",
         ("dialects/kubefleet/view/references.py", "policy"): "a placement",

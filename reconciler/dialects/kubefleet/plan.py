@@ -61,7 +61,6 @@ from reconciler.dialects.kubefleet.make_before_break import (
     steps_left,
     why_not_beside,
 )
-from reconciler.dialects.kubefleet.overrides import Overrides, OverrideTable, changed_overrides
 from reconciler.dialects.kubefleet.rollout.availability import (
     AvailabilityReports,
     keys_of,
@@ -69,6 +68,11 @@ from reconciler.dialects.kubefleet.rollout.availability import (
 )
 from reconciler.dialects.kubefleet.rollout.works import work_table
 from reconciler.dialects.kubefleet.scheduler.plugins import PlacementRoom
+from reconciler.dialects.kubefleet.snapshots.overrides import (
+    Overrides,
+    OverrideTable,
+    changed_overrides,
+)
 from reconciler.dialects.kubefleet.snapshots.selection import (
     PlacementQuestion,
     SelectedResources,

@@ -39,7 +39,7 @@ from reconciler.dialects.kubefleet.eviction import (
     NO_EVICTIONS,
     Evictions,
 )
-from reconciler.dialects.kubefleet.overrides import OVERRIDES
+from reconciler.dialects.kubefleet.snapshots.overrides import OVERRIDES
 from reconciler.dialects.kubefleet.snapshots.selection import (
     ENDPOINTS,
     SERVICE,

@@ -23,7 +23,7 @@ from reconciler.dialects.kubefleet.drift_repair import (
     refuse_departure,
     with_kept_fields,
 )
-from reconciler.dialects.kubefleet.overrides import (
+from reconciler.dialects.kubefleet.snapshots.overrides import (
     MemberLabels,
     Override,
     OverrideTarget,

@@ -40,7 +40,8 @@ from reconciler.dialects.kubefleet.api.updates import (
     encode_run_status,
     encode_spec,
 )
-from reconciler.dialects.kubefleet.overrides import (
+from reconciler.dialects.kubefleet.rollout.rollout import Rollout, readiness_of, roll_out
+from reconciler.dialects.kubefleet.snapshots.overrides import (
     MemberLabels,
     Override,
     PickedOverrides,
@@ -48,7 +49,6 @@ from reconciler.dialects.kubefleet.overrides import (
     overrides_of_cluster,
     overrides_of_placement,
 )
-from reconciler.dialects.kubefleet.rollout.rollout import Rollout, readiness_of, roll_out
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource, snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.selection import select_resources
 from reconciler.dialects.kubefleet.updaterun.cycle import RunRound, run_round

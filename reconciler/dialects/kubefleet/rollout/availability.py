@@ -16,7 +16,6 @@ from reconciler.dialects.inventory import CopyReports
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import AVAILABLE, BOUND, UNSCHEDULED, VERSIONS
 from reconciler.dialects.kubefleet.api.snapshots import resource_key
-from reconciler.dialects.kubefleet.overrides import OverrideVersions
 from reconciler.dialects.kubefleet.rollout.rollout import (
     APPLIED,
     NO_OVERRIDE,
@@ -29,6 +28,7 @@ from reconciler.dialects.kubefleet.rollout.rollout import (
     reported,
 )
 from reconciler.dialects.kubefleet.rollout.works import current, work_conditions, work_problems
+from reconciler.dialects.kubefleet.snapshots.overrides import OverrideVersions
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
 from reconciler.model.body import Body
 from reconciler.model.cluster import Condition, set_condition

@@ -30,8 +30,8 @@ from reconciler.dialects.kubefleet.api.names import (
     hash_of,
     placement_key,
 )
-from reconciler.dialects.kubefleet.overrides import Override, PickedOverrides, target_of
 from reconciler.dialects.kubefleet.rollout.rollout import APPLIED, UNTRACKABLE, reported
+from reconciler.dialects.kubefleet.snapshots.overrides import Override, PickedOverrides, target_of
 from reconciler.dialects.reads import FollowedIndex
 from reconciler.manifests.secrets import HIDDEN_IN_CONDITIONS
 from reconciler.model.body import Body

@@ -1,1 +1,1 @@
-"""What a placement selects and by which policy, by revision. Upstream: controllers/placement."""
+"""What a placement selects, by which policy and overrides, by revision. Upstream: controllers."""

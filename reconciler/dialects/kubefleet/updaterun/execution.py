@@ -26,7 +26,6 @@ from reconciler.dialects.kubefleet.api.updates import (
     new_request,
 )
 from reconciler.dialects.kubefleet.api.updates import APPROVED_CONDITION as APPROVED
-from reconciler.dialects.kubefleet.overrides import OverrideVersions
 from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT_AT
 from reconciler.dialects.kubefleet.rollout.rollout import (
     ROLLOUT_STARTED,
@@ -35,6 +34,7 @@ from reconciler.dialects.kubefleet.rollout.rollout import (
     is_available,
     reported_difference,
 )
+from reconciler.dialects.kubefleet.snapshots.overrides import OverrideVersions
 from reconciler.dialects.kubefleet.updaterun.initialization import ChosenClusters, concurrency_of
 from reconciler.dialects.kubefleet.updaterun.runs import (
     ABORTED,

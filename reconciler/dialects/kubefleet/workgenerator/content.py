@@ -51,7 +51,9 @@ from reconciler.dialects.kubefleet.api.snapshots import (
     labels_of,
     readable_entries,
 )
-from reconciler.dialects.kubefleet.overrides import (
+from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
+from reconciler.dialects.kubefleet.rollout.works import MEMBER_NAMESPACE
+from reconciler.dialects.kubefleet.snapshots.overrides import (
     ANY_OVERRIDE,
     SHOWN,
     IsNamespaced,
@@ -64,8 +66,6 @@ from reconciler.dialects.kubefleet.overrides import (
     overrides_read,
     target_of,
 )
-from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
-from reconciler.dialects.kubefleet.rollout.works import MEMBER_NAMESPACE
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import group_index as index_of
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_group, strip
 from reconciler.dialects.kubefleet.snapshots.selection import (

@@ -24,7 +24,14 @@ from reconciler.dialects.kubefleet.api.names import (
 )
 from reconciler.dialects.kubefleet.api.placement import abandons, asked_by_strategy, waits_for_runs
 from reconciler.dialects.kubefleet.api.snapshots import SnapshotEntry, decode_resources
-from reconciler.dialects.kubefleet.overrides import (
+from reconciler.dialects.kubefleet.rollout.availability import (
+    NOT_OVERRIDDEN,
+    ROLLED_OUT,
+    OverriddenResources,
+)
+from reconciler.dialects.kubefleet.rollout.rollout import is_announced
+from reconciler.dialects.kubefleet.rollout.works import envelope_work_name, work_name, work_of
+from reconciler.dialects.kubefleet.snapshots.overrides import (
     OVERRIDES,
     IsNamespaced,
     MemberLabels,
@@ -42,13 +49,6 @@ from reconciler.dialects.kubefleet.overrides import (
     overrides_read,
     target_of,
 )
-from reconciler.dialects.kubefleet.rollout.availability import (
-    NOT_OVERRIDDEN,
-    ROLLED_OUT,
-    OverriddenResources,
-)
-from reconciler.dialects.kubefleet.rollout.rollout import is_announced
-from reconciler.dialects.kubefleet.rollout.works import envelope_work_name, work_name, work_of
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import group_index as index_of
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_group, subindex_of
 from reconciler.dialects.kubefleet.workgenerator.content import (

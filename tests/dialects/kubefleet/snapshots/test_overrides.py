@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
-from reconciler.dialects.kubefleet.overrides import (
+from reconciler.dialects.kubefleet.snapshots.overrides import (
     MemberLabels,
     Override,
     OverrideTarget,
