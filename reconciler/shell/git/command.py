@@ -28,13 +28,14 @@ import threading
 import time
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import quote, quote_plus
 
 from reconciler.errors import ShellError
 from reconciler.model.records import dataclass, field, replace
-from reconciler.shell.processes.limits import limit_met, limit_said, refusal
+from reconciler.shell.processes.limits import HelperThread, limit_met, limit_said, refusal
 from reconciler.shell.processes.signals import held_signals
 
 KEPT = ("PATH", "SSH_AUTH_SOCK")
@@ -287,19 +288,16 @@ class Git:
             GitError: At the end of the block, if the command failed or its time limit passed.
         """
         problems: list[bytes] = []
-        expired = threading.Event()
-        with self.start(arguments) as process:
-            timer = threading.Timer(self.timeout_seconds, expire, (process, expired))
-            helpers = [
-                threading.Thread(target=_feed, args=(process, stdin)),
-                threading.Thread(
-                    target=lambda: problems.append(cast("BinaryIO", process.stderr).read())
-                ),
-                timer,
-            ]
+        with (
+            self.start(arguments) as process,
+            ended_after(self.timeout_seconds, process) as expired,
+        ):
+            helpers = (
+                HelperThread(partial(_feed, process, stdin)),
+                HelperThread(lambda: problems.append(cast("BinaryIO", process.stderr).read())),
+            )
             try:
                 for helper in helpers:
-                    helper.daemon = True
                     helper.start()
                 yield cast("BinaryIO", process.stdout)
                 process.wait()
@@ -309,12 +307,13 @@ class Git:
                 raise
             finally:
                 with held_signals():  # or else a pipe would be closed that a helper uses
-                    timer.cancel()
                     stop(process)
-                    for helper in filter(threading.Thread.is_alive, helpers):
+                    for helper in helpers:
                         helper.join()
         if expired.is_set():
             raise self.too_slow(arguments)
+        for error in filter(None, (helper.error for helper in helpers)):
+            raise error
         stderr = self.mask(b"".join(problems).decode(errors="replace"))
         if process.returncode != 0:
             raise self.error(arguments, Finished(process.returncode, b"", stderr))
@@ -474,10 +473,27 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in joined)
 
 
-def expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:
-    """End a command whose time is up, and say so."""
-    expired.set()
-    stop(process)
+@contextlib.contextmanager
+def ended_after(seconds: float, process: "subprocess.Popen[bytes]") -> Iterator[threading.Event]:
+    """End a command if its time is up before the block is over.
+
+    Yields:
+        What is set then.
+    """
+    expired, over = threading.Event(), threading.Event()
+
+    def expire() -> None:
+        if not over.wait(seconds):
+            expired.set()
+            stop(process)
+
+    helper = HelperThread(expire)
+    helper.start()
+    try:
+        yield expired
+    finally:
+        over.set()
+        helper.join()
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:

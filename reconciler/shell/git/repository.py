@@ -15,7 +15,6 @@ import contextlib
 import os
 import re
 import subprocess
-import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from reconciler.shell.git.command import (
     Git,
     GitError,
     LostObjects,
-    expire,
+    ended_after,
     stop,
 )
 from reconciler.shell.git.held_objects import HeldObjects
@@ -153,19 +152,14 @@ class KeptProcesses:
             if kept is not None:
                 kept.end()
             kept = _start(git, arguments)
-        expired = threading.Event()
-        timer = threading.Timer(git.timeout_seconds, expire, (kept.process, expired))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield kept
-        except BaseException:
-            kept.end()
-            if expired.is_set():
-                raise git.too_slow(arguments) from None
-            raise
-        finally:
-            timer.cancel()
+        with ended_after(git.timeout_seconds, kept.process) as expired:
+            try:
+                yield kept
+            except BaseException:
+                kept.end()
+                if expired.is_set():
+                    raise git.too_slow(arguments) from None
+                raise
         if self._idle.setdefault(key, kept) is not kept:
             kept.end()
 

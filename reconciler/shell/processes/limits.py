@@ -16,6 +16,7 @@ which visits each of them twice at most, and at everything where a quarter has c
 own rule has it.
 """
 
+import _thread
 import contextlib
 import errno
 import gc
@@ -23,6 +24,7 @@ import os
 import pwd
 import signal
 import stat
+import threading
 from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
@@ -37,6 +39,51 @@ UNSAID = ("couldn't write", "could not write", "unable to write")
 
 Its messages are in English, since it runs with `LC_ALL=C`.
 """
+
+
+BEGIN_SECONDS = 10.0
+
+
+class HelperThread:
+    """A thread for some work, which its owner waits for.
+
+    `threading.Thread.start` waits for its thread to begin, and for ever for one that ended before
+    that, since there was no memory for its first step.
+
+    Attributes:
+        error: What the work ended by, `None` for its end; for the owner to raise.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.error: BaseException | None = None
+        self._work = work
+        self._begun = threading.Event()
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        """Begin to work.
+
+        Raises:
+            MemoryError: The thread ended before it began.
+            RuntimeError: The machine grants no thread.
+        """
+        _thread.start_new_thread(self._run, ())
+        if not self._begun.wait(BEGIN_SECONDS):
+            raise MemoryError
+
+    def join(self) -> None:
+        """Wait for the end of the work, if it began."""
+        if self._begun.is_set():
+            self._ended.wait()
+
+    def _run(self) -> None:
+        try:
+            self._begun.set()
+            self._work()
+        except BaseException as error:  # noqa: BLE001  # its owner raises it
+            self.error = error
+        finally:
+            self._ended.set()
 
 
 def refusal(said: str, place: str) -> str | None:

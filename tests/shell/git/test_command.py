@@ -18,6 +18,7 @@ from git.cmd import Git as Runner
 from reconciler.shell.git.command import Git, GitError, GitKilled, RemoteMisconfigured
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository, may_configure
+from reconciler.shell.processes import limits
 from tests.shell.repositories import new_checkout
 
 
@@ -125,6 +126,36 @@ def test_a_stream_reports_its_failure(tmp_path: Path) -> None:
 
     with (
         pytest.raises(GitError, match="not a git repository"),
+        git.stream("cat-file", "--batch", stdin=[b"x\n"]) as output,
+    ):
+        output.read()
+
+
+def test_what_cannot_be_fed_to_a_command_ends_it(tmp_path: Path) -> None:
+    """The exception of what is fed is raised to whoever reads, not lost in a thread."""
+    git = Git(folder=tmp_path)
+
+    def contents() -> Iterator[bytes]:
+        yield b"x"
+        raise MemoryError
+
+    with (
+        pytest.raises(MemoryError),
+        git.stream("hash-object", "--stdin", stdin=contents()) as output,
+    ):
+        output.read()
+
+
+def test_a_thread_without_memory_for_its_first_step_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for ever for a thread that ended before it began."""
+    monkeypatch.setattr("_thread.start_new_thread", lambda _work, _arguments: 0)
+    monkeypatch.setattr(limits, "BEGIN_SECONDS", 0.0)
+    git = Git(folder=tmp_path)
+
+    with (
+        pytest.raises(MemoryError),
         git.stream("cat-file", "--batch", stdin=[b"x\n"]) as output,
     ):
         output.read()
