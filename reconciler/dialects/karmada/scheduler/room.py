@@ -273,7 +273,7 @@ def estimate_fleet(
         return raw
     return _capacity(
         members,
-        (requirements, replicas),
+        (raw.ask[0], replicas),
         lambda: replaced(raw.numbers, NOT_ESTIMATED, replicas),
     )
 
@@ -283,6 +283,8 @@ def estimates(members: Members, requirements: Requirements | None) -> Capacity:
 
     Source: karmada@f8fdd02 pkg/estimator/client/general.go `maxAvailableReplicas`.
     """
+    if members.declared == members.fleet.all:  # then all requests are one question
+        requirements = None
     return _capacity(members, (requirements, NOT_ESTIMATED), lambda: _column(members, requirements))
 
 
