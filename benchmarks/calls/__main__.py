@@ -29,6 +29,7 @@ from benchmarks.repositories import (
     write_checkout,
 )
 from benchmarks.results import aligned
+from benchmarks.work_counters import decisions_of_first_passes
 
 RECORD = Path(__file__).parent / "calls.json"
 MOST_PERCENT = 10
@@ -55,6 +56,7 @@ def counted() -> Iterator[tuple[str, int]]:
         yield from _asked(Path(place))
         yield from _delivered(Path(place))
     yield from _decided()
+    yield from decisions_of_first_passes()
 
 
 def _asked(place: Path) -> Iterator[tuple[str, int]]:
