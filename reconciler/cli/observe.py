@@ -272,6 +272,7 @@ class Observation:
     _world: World | None = None
     _read_at: datetime | None = None
     _reported: object = None
+    _reported_at: datetime | None = None
     _problems: frozenset[str] = frozenset()
 
     async def round(self) -> str:
@@ -279,9 +280,29 @@ class Observation:
         now = self.clock.now()
         if self.sender is not None:
             await self.sender.send(len(self._declared), now)
-        due = self._read_at is None or now >= self._read_at + self.every
-        if self._world is None or due:
-            self._world = await asyncio.to_thread(self.reporter.read)
+        due = self._is_due(self._reported_at, now)
+        fresh = self._world is None or self._is_due(self._read_at, now)
+        observers, seen = await self._look(now, fresh=fresh)
+        if due and not fresh and seen != self._reported:  # others may have said more by now
+            observers, seen = await self._look(now, fresh=True)
+        self._tell({*self.observers, *observers})
+        if not due or seen == self._reported:
+            self.metrics.ended(now)
+            return ""
+        said = await asyncio.to_thread(self.reporter.report, observers)
+        self.metrics.ended(now)
+        self._reported, self._reported_at = seen, now
+        self._world = None  # what is reported by now may be ours, or that of others
+        for one in observers:
+            one.note_reported()
+        if said:
+            self.say(said)
+        return said
+
+    async def _look(self, now: datetime, *, fresh: bool) -> tuple[tuple[ObservedFrom, ...], object]:
+        """Look at every cluster, as the repository is or was; return who may report, and what."""
+        if fresh or self._world is None:
+            self._world, self._read_at = await asyncio.to_thread(self.reporter.read), now
         world, kinds = self._world, reported_kinds(self._world)
         if self.judge is not None:
             await asyncio.to_thread(self.judge.look, self._declared, now)
@@ -290,20 +311,11 @@ class Observation:
             *(one.look(clusters_named(world, one.name), kinds, now) for one in observers),
             *(one.stand_by() for one in self.observers if one not in observers),
         )
-        self._tell({*self.observers, *observers})
-        seen = world, [(one.name, _copied(one.token)) for one in observers]
-        if not due or seen == self._reported:
-            self.metrics.ended(now)
-            return ""
-        said = await asyncio.to_thread(self.reporter.report, observers)
-        self.metrics.ended(now)
-        self._reported, self._read_at = seen, now
-        for one in observers:
-            one.note_reported()
-        if said:
-            self.say(said)
-            self._world = None  # what is there by now is ours
-        return said
+        return observers, (world, [(one.name, _copied(one.token)) for one in observers])
+
+    def _is_due(self, last: datetime | None, now: datetime) -> bool:
+        """Return whether it is time again for what was done at some moment, `None` for never."""
+        return last is None or now >= last + self.every
 
     @property
     def _acting(self) -> tuple[ObservedFrom, ...]:

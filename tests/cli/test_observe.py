@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.cli.observe import ProfileOptions
+from reconciler.cli.observe import ProfileOptions, Reporter
 from reconciler.errors import UsageError
 from reconciler.imports.observed import Probe
 from reconciler.model.records import replace
+from reconciler.model.world import World
 from reconciler.shell.observation.kube_api import KubeApi
 from tests import stories
 from tests.builders import (
@@ -193,6 +194,31 @@ def test_a_quiet_fleet_makes_no_commit(opened: Open, members: Mapping[str, Membe
         await put_seen(fleet, members, cpu="8")
         await fleet.rounds(120)
         assert before + 1 == fleet.commits()
+
+    observed(fleet, story)
+
+
+def test_a_quiet_fleet_asks_the_remote_as_often_as_it_may_commit(
+    opened: Open, members: Mapping[str, Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not with each probe; what changes after a quiet time is reported at once."""
+    fleet = opened(*map(cluster, NAMES))
+    looks: list[None] = []
+    read = Reporter.read
+
+    def counted(self: Reporter) -> World:
+        looks.append(None)
+        return read(self)
+
+    async def story() -> None:
+        await fleet.rounds(240)
+        monkeypatch.setattr(Reporter, "read", counted)
+        await fleet.rounds(600)
+        assert 10 == len(looks)
+        told = fleet.commits()
+        await put_seen(fleet, members, cpu="8")
+        await fleet.round(10)
+        assert told + 1 == fleet.commits()
 
     observed(fleet, story)
 
