@@ -1,10 +1,12 @@
 """`python -m tests.soak.observed`: observers, judge and daemon end at any moment; nothing flaps.
 
-Two clusters, an observer and a mirror for each, a judge that hears both, and a daemon that decides
-from their branch of reports, which is cut every few commits. Drawn by a seed, one process after the
-other is killed, asked to end, or stopped for a while: after some heartbeats, or by the remote
-itself, before or after it takes a push, be it that process's own or another one's. Meanwhile nodes
-grow, and clusters go away and come back. Whoever ends is started again at once.
+Two clusters, an observer and a mirror for each, a second observer of one that stands by, a judge
+that hears both, and a daemon that decides from their branch of reports, which is cut every few
+commits. Drawn by a seed, one process after the other is killed, asked to end, or stopped for a
+while: after some heartbeats, or by the remote itself, before or after it takes a push, be it that
+process's own or another one's. Whoever ends is started again at once, but that now and then the
+holder stays away until the second observer has reported in its place. Meanwhile nodes grow, and
+clusters go away and come back.
 
 *Lost* is what a cluster has, or that it is away, and is not reported in the end; a decision that
 the reports ask for and that was not made; or one that a fresh clone does not prove. A *flap* is a
@@ -54,6 +56,7 @@ CUT_AFTER = ("--most-commits", "5")
 SECRET = "soaked-token-of-{name}"  # noqa: S105  # of servers of this soak
 ENDS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 ENDED_WELL = (0, 128 + signal.SIGINT, 128 + signal.SIGTERM, -signal.SIGTERM, -signal.SIGINT)
+KINDS = (*("signal", "push", "outage") * 2, "pause", "holder")  # of what happens next
 INTERRUPTED_AT_START = re.compile(
     r"Traceback \(most recent call last\):\n(?:  .*\n)*"
     r"    from reconciler\.cli\.main import main\n(?:  .*\n)*KeyboardInterrupt\n"
@@ -76,11 +79,13 @@ class Heard:
 
     Attributes:
         judge: Port of the judge.
+        second: Port of the observer that stands by, which hears them, too.
         taken: Of each cluster, the moments at which the judge took one.
         came: How many came here, taken or not.
     """
 
     judge: int
+    second: int
     taken: Mapping[str, list[float]] = field(default_factory=lambda: {one: [] for one in NAMES})
     came: int = 0
     moved: threading.Condition = field(default_factory=threading.Condition)
@@ -90,14 +95,10 @@ class Heard:
         with self.moved:
             self.came += 1
             self.moved.notify_all()
-        url = f"http://127.0.0.1:{self.judge}{path}"
-        try:
-            code = httpx.post(url, headers={"Authorization": token}, timeout=5).status_code
-        except httpx.HTTPError:
-            return 502
-        if code == 204:  # it was taken
+        codes = [posted(port, path, token) for port in (self.judge, self.second)]
+        if codes[0] == 204:  # it was taken
             self.taken[path.split("/")[2].partition("?")[0]].append(time.time())
-        return code
+        return codes[0]
 
     def wait_for(self, number: int) -> None:
         """Wait until so many more came."""
@@ -107,10 +108,19 @@ class Heard:
             assert came, "no heartbeats any more"
 
 
+def posted(port: int, path: str, token: str) -> int:
+    """Post a heartbeat, and return the answer, 502 for none."""
+    url = f"http://127.0.0.1:{port}{path}"
+    try:
+        return httpx.post(url, headers={"Authorization": token}, timeout=5).status_code
+    except httpx.HTTPError:
+        return 502
+
+
 @contextmanager
-def relayed(judge: int) -> Iterator[tuple[Heard, int]]:
-    """Relay heartbeats to the judge at a port while the block lasts; yield the port for them."""
-    heard = Heard(judge)
+def relayed(judge: int, second: int) -> Iterator[tuple[Heard, int]]:
+    """Relay heartbeats to two ports while the block lasts; yield the port for them."""
+    heard = Heard(judge, second)
 
     class Relay(BaseHTTPRequestHandler):
         def do_POST(self) -> None:  # as http.server calls it
@@ -179,7 +189,7 @@ class Commotion:
     def step(self) -> None:
         """Let one thing happen, and wait until it has."""
         victim = self.choice.choice(self.actors)
-        match self.choice.choice(("signal", "signal", "pause", "push", "push", "outage", "outage")):
+        match self.choice.choice(KINDS):
             case "signal":
                 self.heard.wait_for(self.choice.randint(1, 4))
                 self._end(victim, self.choice.choice(ENDS))
@@ -187,6 +197,8 @@ class Commotion:
                 self._pause(victim)
             case "push":
                 self._end_at_push(victim)
+            case "holder" if NAMES[0] not in self._away:
+                self._replace_holder()
             case _:
                 self._toggle(self.choice.choice(NAMES))
 
@@ -222,13 +234,26 @@ class Commotion:
         self._begin_again(victim, number)
         self.counts[f"{number.name} at {hook}"] += 1
 
+    def _replace_holder(self) -> None:
+        """Kill an observer, and begin it again once the second one has reported in its place."""
+        (holder,) = (one for one in self.actors if one.name == NAMES[0])
+        os.kill(holder.running.pid, signal.SIGKILL)
+        holder.wait()
+        self._grow(NAMES[0])
+        expected = f'cpu: "{self._cpu[NAMES[0]]}"'
+        eventually(partial(self._reports, NAMES[0], expected), "a report of the second observer")
+        self.start(holder)
+        self.counts["holders replaced"] += 1
+
     def _stir(self) -> None:
         """Change something that has to be reported: a node where a cluster is there."""
         present = [one for one in NAMES if one not in self._away]
         if not present:
             self._toggle(NAMES[0])
             return
-        name = self.choice.choice(present)
+        self._grow(self.choice.choice(present))
+
+    def _grow(self, name: str) -> None:
         self._cpu[name] += 4
         self.members[name].put(node("n1", cpu=str(self._cpu[name])))
 
@@ -323,10 +348,9 @@ def has_cause(name: str, well_at: float, at: float, commotion: Commotion) -> boo
 
 
 def _processes(
-    remote: Path, folder: Path, config: Path, ports: tuple[int, int]
+    remote: Path, folder: Path, config: Path, heard: Heard, relay: int
 ) -> tuple[Daemon, ...]:
-    """Return the observers, the judge and the daemon; `ports` are those of judge and relay."""
-    listens, relay = ports
+    """Return the observers, the judge and the daemon; heartbeats go to the port of the relay."""
     tokens = folder / "tokens"
     tokens.write_text("".join(f"{name} {SECRET.format(name=name)}\n" for name in NAMES))
     at = ("--remote", f"file://{remote}", "--mirror")
@@ -343,11 +367,13 @@ def _processes(
         beats = (*sends, "--heartbeat-token-file", str(token))
         reaches = ("--context", name, "--kubeconfig", str(config))
         observers.append(observing(name, *reaches, *beats, *CUT_AFTER))
-    hears = ("--listen", str(listens), "--heartbeat-tokens-file", str(tokens))
+    admits = ("--heartbeat-tokens-file", str(tokens))
+    held = ("--context", NAMES[0], "--kubeconfig", str(config), "--stand-by", NAMES[0])
     daemon = ("run", *at, str(folder / "daemon.mirror"), *POLL)
     return (
         *observers,
-        observing("judge", "--judge", *hears),
+        observing("second", *held, "--listen", str(heard.second), *admits),
+        observing("judge", "--judge", "--listen", str(heard.judge), *admits),
         Daemon(name="daemon", arguments=daemon, log=folder / "daemon.log"),
     )
 
@@ -360,16 +386,16 @@ def soak(folder: Path, seconds: float, choice: random.Random) -> Commotion:
     bodies = (*leases, deployment(), policy(), settings)
     remote = new_bare(folder / "remote.git", {path_of(body): text(body) for body in bodies})
     git(remote, "config", "core.logAllRefUpdates", "always")
-    with create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with create_server(("127.0.0.1", 0)) as first, create_server(("127.0.0.1", 0)) as other:
+        ports = [taken.getsockname()[1] for taken in (first, other)]
     certificate = new_certificate(folder)
     with ExitStack() as stack:
         members = {name: stack.enter_context(running(name, certificate)) for name in NAMES}
         for member in members.values():
             member.put(node("n1"))
         config = kubeconfig(folder, members, certificate)
-        heard, relay = stack.enter_context(relayed(port))
-        actors = _processes(remote, folder, config, (port, relay))
+        heard, relay = stack.enter_context(relayed(*ports))
+        actors = _processes(remote, folder, config, heard, relay)
         commotion = Commotion(
             remote=remote, members=members, actors=actors, heard=heard, choice=choice
         )
