@@ -1,6 +1,6 @@
 """Why an object is where it is: the pass that decided, explained, and what is otherwise by now."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from reconciler.audit.fleet.copies import CopiesOf, DeliveredCopy, Elsewhere
@@ -9,11 +9,13 @@ from reconciler.audit.history.decisions import Event
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.resumption import Suspension, suspension_of
 from reconciler.audit.replay import Replay
+from reconciler.core.dialects import decision_on
 from reconciler.core.record import next_moment
 from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Decision, Explanation, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.records import dataclass
+from reconciler.model.records import dataclass, replace
 from reconciler.model.world import Fault, World
+from reconciler.staging.view import runs_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,9 @@ def explain_why(
         latest if latest is not None and (latest.by_hand or latest.decision is not None) else None
     )
     then = None if shown is None or shown.by_hand else replay.explain_again(shown.commit, key)
+    staged = tuple(_staged(present, key))
+    if staged and now is not None:
+        now = replace(now, rollout=(*now.rollout, *staged))
     return Why(
         key=key,
         placed=placed_on(present, key),
@@ -124,6 +129,13 @@ def explain_why(
         copies=CopiesOf(present, clock, elsewhere, (key,))(key),
         suspension=suspension_of(present, key, moment, replay),
     )
+
+
+def _staged(world: World, key: ObjectKey) -> Iterator[str]:
+    """Yield how far the run of a staged delivery is that changes what a decision is about."""
+    for changed, lines in runs_in(world):
+        if decision_on(changed) == key:
+            yield from lines
 
 
 def _faults(world: World, keys: set[ObjectKey]) -> tuple[Fault, ...]:

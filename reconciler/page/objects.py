@@ -318,8 +318,9 @@ class ObjectView:
     or waits, `cause` what clusters lack. `policy` is what it belongs to, `None` where it belongs to
     none. `steps_on` is what a person may do next, `again` where the same is asked again. `past` is
     where it was over time, `None` where that did not change, `past_note` that older commits are
-    being read, `moved` what commits moved of it, `move` what is under way in steps. `asks` is where
-    why and its history are told, `""` for here.
+    being read, `moved` what commits moved of it, `move` what is under way in steps, `rollout` how
+    far it is rolled out where anything but time does that. `asks` is where why and its history are
+    told, `""` for here.
     """
 
     anchor: str
@@ -350,6 +351,7 @@ class ObjectView:
     past_note: str = ""
     moved: Sequence[MovedThen] = ()
     move: Sequence[MoveLine] = ()
+    rollout: Sequence[str] = ()
     asks: str = ""
     most: int = MOST_CLUSTERS
     cause: str = ""

@@ -12,12 +12,16 @@ from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
+from reconciler.model.moments import format_moment
 from reconciler.model.text import enumerated, short_id, shown
 from reconciler.model.world import Manifest, World
 from reconciler.staging.staged_delivery import (
+    AFTER,
+    BEFORE,
     STAGED_DELIVERY,
     ContentRun,
     RunState,
+    StagedRecord,
     StageProgress,
     decode_staged_delivery,
     readable_staged_record,
@@ -154,6 +158,66 @@ def held_in(world: World) -> dict[ObjectKey, dict[ClusterName, str]]:
                     told = f"{why}; it has what {short_id(had.revision)} brought"
                     held.setdefault(key, {}).setdefault(cluster, told)
     return held
+
+
+def runs_in(world: World) -> Iterator[tuple[ObjectKey, tuple[str, ...]]]:
+    """Yield the objects that runs change, or hold, each with how far that is, a sentence each."""
+    for output in world.outputs_of_kind(STAGED_DELIVERY):
+        record, name = readable_staged_record(output.body), output.key.name
+        run = record.run
+        lines = () if run is None else tuple(_lines(name, run))
+        for key, found in record.objects.items():
+            if found.before and not found.left and lines:
+                yield key, (*lines, *_had(record, key))
+
+
+def _lines(name: str, run: ContentRun) -> Iterator[str]:
+    """Yield how far a run is: itself, then stage by stage."""
+    since = format_moment(run.started_at if run.ended_at is None else run.ended_at)
+    reason = f": {run.reason}" if run.reason else ""
+    yield f"The run {run.id} of StagedDelivery {name} is {run.state} since {since}{reason}."
+    if run.awaited_approval is not None:
+        waiting, task = run.awaited_approval
+        when = "before" if task == BEFORE else "after"
+        yield f"To approve it: reconciler rollout approve {name} {waiting} --task {when}."
+    for stage in run.stages:
+        clusters = "; ".join(_clusters_of(stage)) or "no cluster"
+        yield f"Stage {stage.name}{_approved(stage)}: {clusters}."
+    if run.outside:
+        yield f"In no stage, so nothing changes there: {enumerated(run.outside, MOST_NAMED)}."
+
+
+def _approved(stage: StageProgress) -> str:
+    words = {BEFORE: "before", AFTER: "after"}
+    tasks = [word for task, word in words.items() if task in stage.approved]
+    return f" (approved {' and '.join(tasks)} it)" if tasks else ""
+
+
+def _clusters_of(stage: StageProgress) -> Iterator[str]:
+    """Yield what became of the clusters of a stage, and that it is over."""
+    for one in stage.clusters:
+        if one.failure:
+            yield f"{one.name} failed, {one.failure}"
+        elif one.ended_at is not None:
+            yield f"{one.name} runs it since {format_moment(one.ended_at)}"
+        else:
+            yield f"{one.name} has been given it at {format_moment(one.started_at)}"
+    if stage.waiting:
+        yield f"{enumerated(stage.waiting, MOST_NAMED)} to come"
+    if stage.ended_at is not None:
+        yield f"over since {format_moment(stage.ended_at)}"
+
+
+def _had(record: StagedRecord, key: ObjectKey) -> Iterator[str]:
+    """Yield which clusters are held at an earlier version of an object."""
+    found = record.objects[key]
+    held: dict[str, list[ClusterName]] = {}
+    for cluster in sorted(found.before):
+        version = record.version_on(key, cluster)
+        if not version.is_like(found.version):
+            held.setdefault(short_id(version.revision), []).append(cluster)
+    for revision, clusters in held.items():
+        yield f"Held at {revision}: {enumerated(clusters, MOST_NAMED)}."
 
 
 def _held(name: str, run: ContentRun | None, cluster: ClusterName, *, left: bool) -> str:

@@ -1,5 +1,6 @@
 """Stages over real commits: people merge, clusters report and fail, and a fresh clone proves it."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.delivery.story import files_of
 from tests.delivery.test_story import UNHEARD
 from tests.dialects.kubefleet.fleet import APPROVAL, stage, strategy
 from tests.dialects.ocm import worlds
+from tests.page.served import served_page
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -159,7 +161,9 @@ def test_a_change_goes_through_three_stages_while_a_cluster_fails(
 
     assert 0 == run(["-C", str(told.fleet.folder), "why", *api.named])
     first = told.fleet.git("rev-list", "--max-parents=0", "HEAD")[:12]
-    assert f"stage early of web; it has what {first} brought" in capsys.readouterr().out
+    why = capsys.readouterr().out
+    assert f"stage early of web; it has what {first} brought" in why
+    assert f"Stage early: b to come.\n  Stage prod: c to come.\n  Held at {first}: b, c." in why
 
     assert 0 == run(["-C", str(told.fleet.folder), "tree", "stageddelivery/web"])
     shown = capsys.readouterr().out
@@ -213,6 +217,22 @@ def hold_proof(fleet: Checkout, folder: Path) -> None:
     fleet.git("clone", "-q", str(fleet.folder), str(folder / "clone"))
 
     assert 0 == run(["-C", str(folder / "clone"), "verify"])
+
+
+def test_the_page_shows_how_far_a_run_is(tmp_path: Path) -> None:
+    """Its stages, whom they wait for and how that is approved, and what is held."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3)).report("a")
+
+    with served_page(told.fleet.folder) as page:
+        shown = page.get("/object?group=apps&kind=Deployment&namespace=default&name=web").text
+
+    rollout = shown.partition("Rollout<")[2].partition("</ul>")[0]
+    itself, approve, canary, early, prod, held = re.findall(r"<li>(.*?)</li>", rollout)
+    assert "is Updating since 2026-11-20T12:03:00Z: waits for approval before" in itself
+    assert approve == "To approve it: reconciler rollout approve web early --task before."
+    assert canary.startswith("Stage canary: a runs it since 2026-11-20T12:04:00Z; over since ")
+    assert ["Stage early: b to come.", "Stage prod: c to come."] == [early, prod]
+    assert held.endswith(": b, c.")
 
 
 def test_what_a_run_has_delivered_is_not_undone(

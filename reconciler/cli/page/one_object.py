@@ -116,6 +116,7 @@ def object_detail(
         coming=why.later,
         faults=why.faults,
         then=why.then is not None,
+        rollout=() if (told_now := why.now or why.then) is None else told_now.rollout,
         decided=None if why.event is None else history_line(why.event),
         shifts=why.shifts,
         history=[history_line(event) for event in events],
