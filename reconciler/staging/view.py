@@ -60,9 +60,19 @@ COLUMNS: ColumnTable = {
 
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
-    """Yield how far the run of a staged delivery came."""
+    """Yield how far the run of a staged delivery came, and what left it for good."""
     key = change.key
-    before, after = (readable_staged_record(one).run for one in (change.before, change.after))
+    then, now = (readable_staged_record(one) for one in (change.before, change.after))
+    for released in sorted(then.objects.keys() - now.objects.keys()) if change.after else ():
+        message = f"{released.plain} is not held back by it any more: not selected, or gone"
+        yield key, UpstreamEvent(WARNING, "ObjectReleased", message)
+    yield from _events_of_run(key, then.run, now.run)
+
+
+def _events_of_run(
+    key: ObjectKey, before: ContentRun | None, after: ContentRun | None
+) -> Iterator[ObjectEvent]:
+    """Yield how far a run came."""
     if after is None:
         return
     then = before if before is not None and before.id == after.id else None

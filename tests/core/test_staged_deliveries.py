@@ -561,6 +561,31 @@ def test_what_is_selected_no_more_keeps_what_its_clusters_have(*, changed: bool)
     assert () == told.run(30).changes
 
 
+def test_a_plan_says_what_is_released() -> None:
+    """A label takes it out of the selector, and is a change of content that reaches all at once."""
+    told = begun(*THREE, selector={"labelSelector": {"matchLabels": {"app": "web"}}})
+    body: Any = version("1")
+    labelled = {**body, "metadata": {**body["metadata"], "labels": {"app": "web"}}}
+    told.put(labelled).run(10)
+    before = told.world()
+    told.put(version("2"))
+    asked = preview(before, told.world(), after(20))
+
+    said = "deployment default/web is not held back by it any more: not selected, or gone"
+    assert [said] == [one.clause for one in asked.progress]
+
+
+def test_a_namespace_that_is_written_as_well_is_no_change() -> None:
+    """Clusters get it all the same."""
+    told = begun(*THREE)
+    body: Any = version("1")
+    bare = {**body, "metadata": {"name": "web"}}
+
+    told.put(bare, path=path_of(version("1"))).run(10)
+
+    assert None is run_of(told)
+
+
 def test_one_that_comes_back_goes_on() -> None:
     """What clusters have differs, so that another run begins."""
     told = begun(*THREE)
@@ -715,9 +740,6 @@ def test_an_override_by_name_means_a_file_without_namespace() -> None:
     selected["spec"]["resourceSelectors"] = [selector]
     told = begun(*THREE, onChange="overrides")
     told.put(nameless, path=path_of(version("1"))).run(2)
-    for name in "abc":
-        hear(told, name).run(3)
-    assert "Finished" == run_of(told)["state"]
 
     told.put(selected).run(10)
     assert {"a": "1", "b": None, "c": None} == tuned(told)

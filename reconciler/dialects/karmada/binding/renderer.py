@@ -69,7 +69,7 @@ from reconciler.dialects.renderer import (
 from reconciler.errors import UserError
 from reconciler.manifests.admission import without_ours
 from reconciler.model.body import Body
-from reconciler.model.fields import at, bodies, mapping, text, without
+from reconciler.model.fields import at, bodies, mapping, text, with_value, without
 from reconciler.model.identity import ClusterName, ObjectKey, group_of, uid_of
 from reconciler.model.kinds import Kind
 from reconciler.model.labels import NAMESPACE_NAME
@@ -167,7 +167,7 @@ class KarmadaRenderer:
         return PlacedContent(
             clusters=frozenset(one.name for one in merged_targets(decode_spec(output.body))),
             replicas=path,
-            content=partial(_content, template.body, path),
+            content=partial(_content, template, path),
             overrides=partial(self._meaning, template, output),
         )
 
@@ -366,9 +366,14 @@ def _rendered(
     )
 
 
-def _content(template: Body, replicas: Sequence[str] | None) -> Body:
-    """Return what of a workload is its content: all but replicas, status and marks of ours."""
-    content = without(without_ours(template), ("status",))
+def _content(template: Manifest, replicas: Sequence[str] | None) -> Body:
+    """Return what of a workload is its content: all but replicas, status and marks of ours.
+
+    Its namespace is, whether written or not: clusters get it all the same.
+    """
+    content = without(without_ours(template.body), ("status",))
+    if template.key.namespace:
+        content = with_value(content, ("metadata", "namespace"), template.key.namespace)
     return content if replicas is None else without(content, replicas)
 
 
