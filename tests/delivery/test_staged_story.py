@@ -235,6 +235,25 @@ def test_the_page_shows_how_far_a_run_is(tmp_path: Path) -> None:
     assert held.endswith(": b, c.")
 
 
+def test_an_order_that_was_carried_out_is_not_undone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its line goes, what it brought about stays; before a pass nothing has come of it."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3)).report("a")
+    told.fleet.commit(files_of(told.order("Approve", stage="early", task="BeforeStage")), "Approve")
+    approved = told.fleet.git("rev-parse", "HEAD")
+    undo = ["-C", str(told.fleet.folder), "undo", approved, "--dry-run"]
+
+    assert 0 == run(undo)
+    assert "stays" not in capsys.readouterr().out
+
+    told.run()
+
+    assert 0 == run(undo)
+    assert "Approve of run 1-" in (said := capsys.readouterr().out)
+    assert " stays: it was carried out; order a stop or a rollback by reconciler rollout" in said
+
+
 def test_what_a_run_has_delivered_is_not_undone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

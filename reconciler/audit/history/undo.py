@@ -36,12 +36,24 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import short_id
 from reconciler.model.world import Manifest, World
+from reconciler.staging.staged_delivery import (
+    STAGED_DELIVERY,
+    OrderedAction,
+    decode_staged_delivery,
+    readable_staged_record,
+)
 
 _INSTEAD: Mapping[CauseKind, str] = {
     CauseKind.EVICTED: "bring the cluster back, or uncordon it, then rebalance the object",
     CauseKind.CLUSTER_GONE: "bring the cluster back, then rebalance the object",
     CauseKind.SCORES_CHANGED: "scores decide it; edit the placement, or suspend the object",
     CauseKind.CLUSTERS_CHANGED: "the clusters decide it; edit the placement, or suspend the object",
+}
+_ORDERED: Mapping[OrderedAction, str] = {
+    OrderedAction.APPROVE: "order a stop or a rollback by reconciler rollout",
+    OrderedAction.STOP: "order that it goes on by reconciler rollout resume",
+    OrderedAction.RESUME: "order a stop or a rollback by reconciler rollout",
+    OrderedAction.ROLLBACK: "the next change of content begins another run",
 }
 _NOBODY = "no edit of a file caused it; rebalance or suspend the object"
 
@@ -119,9 +131,45 @@ def undo_of(commit: Commit, head: str, replay: Replay, *, passes: str, also: boo
     Raises:
         UsageError: There is nothing that could be taken back, or its pass cannot be computed.
     """
-    revisions = replay.revisions
     if claim_of(commit) is not None:
         return _undo_of_pass(_computed(commit, replay), commit, head, replay, also=also)
+    found = _undo_of_person(commit, head, replay, passes=passes, also=also)
+    stand = tuple(_orders_that_stand(commit, passes, replay.revisions, found.files))
+    return replace(found, stays=(*found.stays, *stand)) if stand else found
+
+
+def _orders_that_stand(
+    commit: Commit, passes: str, revisions: Revisions, files: Container[str]
+) -> Iterator[NotUndone]:
+    """Yield the orders of a commit that the present runs have carried out already.
+
+    Args:
+        commit: That gave them.
+        passes: The newest commit of the branch that passes move.
+        revisions: They.
+        files: That are taken back.
+    """
+    sides = (commit.parent, commit.revision, passes)
+    worlds = [revisions.world_at(one) for one in sides if one is not None]
+    if len(worlds) < len(sides) or any(isinstance(one, UnreadableRevision) for one in worlds):
+        return
+    before, after, now = (one for one in worlds if isinstance(one, World))
+    for manifest in after.of_kind(*STAGED_DELIVERY):
+        if manifest.origin.path not in files:
+            continue
+        earlier, output = before.inputs.get(manifest.key), now.outputs.get(manifest.key)
+        known = () if earlier is None else decode_staged_delivery(earlier.body).orders
+        run = None if output is None else readable_staged_record(output.body).run
+        for order in decode_staged_delivery(manifest.body).orders:
+            done = run is not None and order.run == run.id and order.text in run.heeded
+            if order not in known and done:
+                subject = f"{order.action} of run {order.run}"
+                yield NotUndone(subject, f"it was carried out; {_ORDERED[order.action]}")
+
+
+def _undo_of_person(commit: Commit, head: str, replay: Replay, *, passes: str, also: bool) -> Undo:
+    """Return what takes a commit of a person back, with what came of it."""
+    revisions = replay.revisions
     own = {earlier.path: earlier for earlier in revisions.changes(commit)}
     if edited_outputs(own.values(), revisions.layout):
         record = {output_path(revisions.layout.output_root, key) for key in ALONE}
