@@ -403,8 +403,8 @@ class ContentRun:
         """The stage that waits for approval, and which task of it does, `None` if none does."""
         if self.state is not RunState.UPDATING or not self.reason.startswith(APPROVAL):
             return None
-        stage = next(one for one in self.stages if one.ended_at is None)
-        return stage.name, BEFORE if stage.started_at is None else AFTER
+        when, _, stage = self.reason.removeprefix(APPROVAL).partition(" stage ")
+        return stage, BEFORE if when == "before" else AFTER
 
     @property
     def given(self) -> frozenset[ClusterName]:

@@ -8,7 +8,9 @@ import pytest
 from tests.cli.history import answer
 from tests.core.test_staged_deliveries import staged_delivery, version
 from tests.delivery.story import files_of
-from tests.delivery.test_staged_story import StagedFleet
+from tests.delivery.test_staged_story import IN_THREE, StagedFleet
+from tests.dialects.kubefleet.fleet import APPROVAL as STAGE_APPROVAL
+from tests.dialects.kubefleet.fleet import stage, strategy
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -264,3 +266,15 @@ def test_a_missing_strategy_is_told_once(tmp_path: Path, capsys: Capsys) -> None
 
     assert 1 == answer(told.fleet, capsys, "status")[1].count("no ClusterStagedUpdateStrategy")
     assert "no ClusterStagedUpdateStrategy" in answer(told.fleet, capsys, "validate")[1]
+
+
+def test_the_stage_that_waits_is_approved(tmp_path: Path, capsys: Capsys) -> None:
+    """Not one before it that was approved in advance, and that no cluster is in."""
+    told = StagedFleet.begun(tmp_path / "fleet")
+    told.run(strategy(stage("idle", beforeStageTasks=[STAGE_APPROVAL]), *IN_THREE))
+    told.run(version("2", replicas=3))
+    told.run(told.order("Approve", stage="idle", task="BeforeStage")).report("a")
+
+    code, out, _ = answer(told.fleet, capsys, "rollout", "approve", "web", "--dry-run")
+
+    assert (0, True) == (code, "task BeforeStage of stage early is approved" in out)
