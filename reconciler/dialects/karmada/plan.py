@@ -107,6 +107,7 @@ from reconciler.model.world import Fault, Manifest, World
 from reconciler.projection.project import projected_from
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 from reconciler.rebalance.workload_rebalancer import MovedInParts
+from reconciler.schedule.apportion import breaks_ties_descending
 from reconciler.schedule.capacity import (
     NOTHING_PLACED,
     ClusterDemand,
@@ -205,7 +206,8 @@ class AlikeBindings:
         Raises:
             UserError: Something in the binding cannot be read.
         """
-        first, part = remember(self._decided, draft.question, lambda: (draft, decide()))
+        question = draft.question(breaks_ties_descending)
+        first, part = remember(self._decided, question, lambda: (draft, decide()))
         again, decision, news = part.again, part.decision, part.edited or has_news(part)
         if first is draft or again is None or decision is None or news or not draft.asks_as(first):
             return part if first is draft else decide()

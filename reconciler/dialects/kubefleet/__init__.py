@@ -30,7 +30,7 @@ deleted.
 Rooms and files answer to upstream's packages: `api/` to apis/placement, pkg/webhook and
 pkg/utils/validator, `scheduler/` to pkg/scheduler, `snapshots/` to pkg/controllers/placement,
 `rollout/` to pkg/controllers/rollout, `updaterun/` to pkg/controllers/updaterun, `eviction.py` to
-pkg/controllers/clusterresourceplacementeviction, `overrides.py` to pkg/utils/overrider,
+pkg/controllers/clusterresourceplacementeviction, `snapshots/overrides.py` to pkg/utils/overrider,
 `workgenerator/` to pkg/controllers/workgenerator, `view/` to the placement's status and
 pkg/utils/condition.
 

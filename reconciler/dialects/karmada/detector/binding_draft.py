@@ -46,7 +46,6 @@ from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.labels import is_label_value
 from reconciler.model.remembered import Same
 from reconciler.model.text import built_name
-from reconciler.schedule.apportion import breaks_ties_descending
 
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
@@ -115,11 +114,14 @@ class Draft(NamedTuple):
             return policy.placement
         return None if wanted is None else decode_placement(wanted)
 
-    @property
-    def question(self) -> tuple[object, ...]:
-        """What of a new binding decides where it goes, as a key; its uid breaks ties."""
+    def question(self, breaks_ties: Callable[[str], bool]) -> tuple[object, ...]:
+        """Return what of a new binding decides where it goes, as a key.
+
+        Args:
+            breaks_ties: What the uid says of ties.
+        """
         spec, resource = self.spec, self.resource
-        ties = breaks_ties_descending(resource.uid)
+        ties = breaks_ties(resource.uid)
         return Same(self.policy), resource[:3], spec.replicas, str(spec.requirements), ties
 
     def asks_as(self, other: "Draft") -> bool:
