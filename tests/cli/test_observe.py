@@ -290,6 +290,25 @@ def test_reports_go_to_their_branch(opened: Open) -> None:
     assert "ClusterReady" in fleet.report("member2", branch="reports")
 
 
+def test_a_branch_of_reports_that_is_deleted_is_written_anew(
+    opened: Open, members: Mapping[str, Member]
+) -> None:
+    """With all that is known, a dead cluster as a dead one; nobody is well by that."""
+    fleet = opened(*map(cluster, NAMES), configuration(feedback={"branch": "reports"}))
+
+    async def story() -> None:
+        members["member2"].dead = True
+        await fleet.rounds(240)
+        before = [fleet.report(name, branch="reports") for name in NAMES]
+        git(fleet.remote, "update-ref", "-d", "refs/heads/reports")
+        await fleet.rounds(120)
+        assert 1 == fleet.commits("reports")
+        assert before == [fleet.report(name, branch="reports") for name in NAMES]
+        assert "ClusterNotReachable" in before[1]
+
+    observed(fleet, story)
+
+
 async def put_seen(fleet: Fleet, members: Mapping[str, Member], cpu: str) -> None:
     """Change the node of a member, and go on once its observer has seen that."""
     observer = fleet.observation.observers[NAMES.index("member1")]
