@@ -140,6 +140,11 @@ ANSWERS: Mapping[str, Goal] = {
     "observing a quiet fleet, processor time of a minute": Goal(6, Unit.SECONDS),
     "observing a quiet fleet, memory": Goal(600, Unit.MEGABYTES),
     "reports that a decision keeps, bytes": Goal(8_000, Unit.COUNT),
+    "first pass by command, 10,000 manifests, all differ, of its floor": Goal(500, Unit.PERCENT),
+    "first pass by command, 10,000 manifests, ten ask alike, of its floor": Goal(350, Unit.PERCENT),
+    "first pass by command, 10,000 manifests, as init writes it, of its floor": Goal(
+        600, Unit.PERCENT
+    ),
 }
 
 VIEWS = (
