@@ -427,6 +427,8 @@ def may_hide_eviction(before: Body, after: Body) -> bool:
 
     Then neither state has it; a cluster is gone, and nothing else says why.
     """
+    if not decode_targets(mapping(before, "spec")):  # the usual case of a first pass, and faster
+        return False
     then, now = decode_spec(before), decode_spec(after)
     clusters = {*now.named, *_leaving_clusters(now), *_leaving_clusters(then)}
     return not then.named <= clusters
