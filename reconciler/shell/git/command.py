@@ -393,8 +393,9 @@ class Git:
                     pass_fds=self.inherited,
                 )
             return self._start_by_gitpython(command, variables)
-        except FileNotFoundError:  # the PATH has no git, or not even env(1)
-            raise GitError(NOT_THERE) from None
+        except FileNotFoundError:  # the PATH has no git, or not even env(1); or the folder is gone
+            gone = not self.folder.is_dir()
+            raise GitError(f'"{self.folder}" is not there' if gone else NOT_THERE) from None
         except PermissionError as error:
             if error.filename == command[0]:
                 raise GitError(NOT_THERE) from None

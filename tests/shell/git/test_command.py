@@ -108,6 +108,12 @@ def test_a_command_ends_at_its_time_limit(tmp_path: Path) -> None:
         git.run("hang")
 
 
+def test_a_folder_that_is_gone_is_no_missing_git(tmp_path: Path) -> None:
+    """The sentence says what is not there."""
+    with pytest.raises(GitError, match=r'gone" is not there'):
+        Git(folder=tmp_path / "gone").run("version")
+
+
 def test_a_stream_ends_at_its_time_limit(tmp_path: Path) -> None:
     """A command that never answers does not hold its reader."""
     new_checkout(tmp_path / "r", {})

@@ -36,14 +36,14 @@ DENIED = (
             id="objects",
         ),
         pytest.param("error: unable to write file status/a.yaml", UNSAID, id="no-reason"),
-        pytest.param("fatal: bad object HEAD", None, id="another-trouble"),
+        pytest.param("fatal: refusing to go on", None, id="another-trouble"),
     ],
 )
 def test_what_git_says_of_a_disk(said: str, expected: str | None) -> None:
     """Whatever else it prints, and however often."""
     assert expected == refusal(said, "/f")
     told = str(Git(folder=Path("/f")).error(("fast-import",), Finished(128, b"", said)))
-    assert (expected or "git fast-import: bad object HEAD") == told
+    assert (expected or "git fast-import: refusing to go on") == told
 
 
 @pytest.mark.parametrize(
