@@ -30,6 +30,7 @@ from reconciler.dialects.karmada.api.binding_spec import (
     decode_targets,
     decode_tasks,
     may_propagate,
+    placed_on,
 )
 from reconciler.dialects.karmada.api.cluster import TargetCluster
 from reconciler.dialects.karmada.api.cluster_taints import READY, TAINT_POLICY
@@ -549,8 +550,8 @@ def _may_wait(body: Body) -> bool:
 def _is_edited(body: Body) -> bool:
     from reconciler.dialects.karmada.view.binding_file import is_edited
 
-    spec = decode_spec(body)
-    return is_edited(decode_metadata(body), spec.placed, spec.resource)
+    placed = placed_on(decode_targets(mapping(body, "spec")))
+    return is_edited(decode_metadata(body), placed, decode_resource(body))
 
 
 TAINT: Body = {"key": DRAINED, "effect": "NoExecute"}
