@@ -75,7 +75,11 @@ def limited(folder: Path, limit: str, *arguments: str) -> Limited:
     done = subprocess.run(
         _command(limit, arguments),
         cwd=folder,
-        env={**process_environment(), "PYTHONPATH": str(ROOT)},
+        env={
+            **process_environment(),
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(folder.parent),  # where kubectl puts what it remembers
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

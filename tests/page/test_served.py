@@ -393,12 +393,16 @@ def test_another_kind_of_file_is_refused(fleet: Checkout, capsys: Capsys) -> Non
     assert "must be a file such as fleet.html, - or svg" in err
 
 
-def test_a_file_that_cannot_be_written_is_one_sentence(fleet: Checkout, capsys: Capsys) -> None:
+def test_a_file_that_cannot_be_written_is_one_sentence(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
     """The reason is the system's."""
-    code, _, err = answer(fleet, capsys, "report", "-o", "/nonexistent/fleet.html")
+    page = tmp_path / "gone" / "fleet.html"
+
+    code, _, err = answer(fleet, capsys, "report", "-o", str(page))
 
     assert 1 == code
-    assert '"/nonexistent/fleet.html" cannot be written: No such file or directory' in err
+    assert f'"{page}" cannot be written: No such file or directory' in err
 
 
 def test_names_stay_text(tmp_path: Path) -> None:
