@@ -91,8 +91,8 @@ def of_touched(cause: Cause, moved: Decision, edited: tuple[ObjectKey, ...]) -> 
     All of them, if it is none of these: then it was something else of the fleet.
     """
     touched = {name for name, _ in set(moved.before) ^ set(moved.after)}
-    found = tuple(key for key in edited if key.name in touched)
-    return replace(cause, sources=found or edited)
+    kept = tuple(key for key in edited if key.name in touched)
+    return replace(cause, sources=kept or edited)
 
 
 def _rank(kind: CauseKind) -> int:

@@ -263,7 +263,7 @@ def go_on_exchanging(
     doubled = sorted(move.surge.clusters & chosen)
     doubled.sort(key=ready)
     surge = replace(move.surge, doubled=dict.fromkeys(sorted(doubled[: len(kept)]), 1))
-    found = go_on(
+    step = go_on(
         surge,
         dict.fromkeys((*(chosen - surge.clusters), *kept), 1),
         dict.fromkeys(chosen, 1),
@@ -272,11 +272,11 @@ def go_on_exchanging(
         interrupted=interrupted,
     )
     given_up = ""
-    if found.late:
-        late = ", ".join(sorted(found.returned))
+    if step.late:
+        late = ", ".join(sorted(step.returned))
         given_up = f"not ready on {late} by {format_moment(surge.deadline)}"
-    goes_on = move._replace(kept=frozenset(kept & found.placed.keys()), surge=found.surge)
-    return MovedPlacement(goes_on, found, given_up=given_up, by=surge.by)
+    goes_on = move._replace(kept=frozenset(kept & step.placed.keys()), surge=step.surge)
+    return MovedPlacement(goes_on, step, given_up=given_up, by=surge.by)
 
 
 def begin_exchanging(

@@ -342,9 +342,9 @@ def counted_metadata(body: Body, *, labels: Iterable[str], annotations: Iterable
     kept = {name: metadata[name] for name in names if metadata.get(name) is not None}
     for part, wanted in (("labels", labels), ("annotations", annotations)):
         present = mapping(metadata, part)
-        found = {name: present[name] for name in sorted(wanted) if name in present}
-        if found:
-            kept[part] = found
+        counted = {name: present[name] for name in sorted(wanted) if name in present}
+        if counted:
+            kept[part] = counted
     return kept
 
 

@@ -209,8 +209,8 @@ class CopyReports:
         if not self.plain:
             return None
         reported = key._replace(reporter=cluster)
-        found = self.plain.get(reported)
-        return self.carried.get(reported) if found is None else CopyReport(body=found.body)
+        copies = self.plain.get(reported)
+        return self.carried.get(reported) if copies is None else CopyReport(body=copies.body)
 
 
 CarriedReports = Mapping[ObjectKey, CopyReport]
@@ -238,12 +238,14 @@ class CopyTable:
             if now is None:
                 gone.append(key)
             else:
-                found = unpack(now.body)
-                came[key] = {one._replace(reporter=key.reporter): report for one, report in found}
+                reported = unpack(now.body)
+                came[key] = {
+                    one._replace(reporter=key.reporter): report for one, report in reported
+                }
         self._unpacked = patched(self._unpacked, came, gone)
         touched = self._carriers.follow(self._unpacked)
         chosen = ((one, self._carriers.found(one)) for one in touched)
-        counting = {one: next(iter(found.values()))[one] for one, found in chosen if found}
+        counting = {one: next(iter(reported.values()))[one] for one, reported in chosen if reported}
         self._carried = patched(self._carried, counting, touched)
         return CopyReports(world.feedback, self._carried)
 

@@ -301,12 +301,12 @@ class ObjectPass:
                 self._keep(key, objects, reason)
                 continue
             answer = partial(self._answer, key, objects)
-            found = attempt(answer, partial(objects.place, key), partial(objects.fault, key))
-            if isinstance(found, Failed):
-                self.failed.append(found)
-                self._keep(key, objects, found.message)
+            answered = attempt(answer, partial(objects.place, key), partial(objects.fault, key))
+            if isinstance(answered, Failed):
+                self.failed.append(answered)
+                self._keep(key, objects, answered.message)
             else:
-                self._take(key, found, objects)
+                self._take(key, answered, objects)
 
     def look_at(self, keys: Visits, objects: Objects, table: ReadTable[Part]) -> None:
         """Decide some objects of a table in turn, and let its others rest as they are.

@@ -93,8 +93,8 @@ class KeyIndex(Generic[W, K]):
 
     def of(self, way: W) -> AbstractSet[K]:
         """Return the keys that are found by something."""
-        found = self._found.get(way, ())
-        return found if isinstance(found, set) else frozenset(found)
+        keys = self._found.get(way, ())
+        return keys if isinstance(keys, set) else frozenset(keys)
 
     @property
     def ways(self) -> frozenset[W]:
@@ -460,8 +460,8 @@ class FollowedObjects:
 
     def _gather(self, owner: ObjectKey) -> None:
         """Gather the outputs of an object; what was told of them stays as it was."""
-        found = self._outputs.found(owner).items()
-        files = {key: output.body for key, output in found if key != owner}
+        owned = self._outputs.found(owner).items()
+        files = {key: output.body for key, output in owned if key != owner}
         if files:
             self.left[owner] = files
         else:
@@ -579,15 +579,15 @@ def cluster_named(name: str) -> Question:
 
 def labelled(selector: LabelSelector | None) -> tuple[Question, ...] | None:
     """Return labels of which a cluster that fits has one, `None` if it may have none."""
-    found = labels_asked(selector)
-    return None if found is None else tuple(("label", *one) for one in found)
+    asked = labels_asked(selector)
+    return None if asked is None else tuple(("label", *one) for one in asked)
 
 
 def labels_asked(selector: LabelSelector | None) -> tuple[tuple[str, str], ...] | None:
     """Return labels of which whatever fits has one, `None` if it may have none."""
-    for one in () if selector is None else selector.requirements:
-        if one.operator == "In":
-            return tuple((one.key, value) for value in one.values or ())
+    for requirement in () if selector is None else selector.requirements:
+        if requirement.operator == "In":
+            return tuple((requirement.key, value) for value in requirement.values or ())
     return None
 
 

@@ -166,12 +166,12 @@ class FollowedScores:
     def follow(self, world: World) -> Reports:
         """Go on to a world, and return its scores."""
         keys = self._inputs.keys(world.inputs)
-        found = [key for key in keys if key[:2] == SCORES]
-        if found:
-            came = reports_of(world.inputs[key] for key in found if key in world.inputs)
-            gone = [named(key) for key in found if key not in world.inputs]
+        moved = [key for key in keys if key[:2] == SCORES]
+        if moved:
+            came = reports_of(world.inputs[key] for key in moved if key in world.inputs)
+            gone = [named(key) for key in moved if key not in world.inputs]
             self.reports = patched(self.reports, came, gone)
-            self._untold |= {key.name for key in found}
+            self._untold |= {key.name for key in moved}
         return self.reports
 
     def changed(self) -> frozenset[Question]:

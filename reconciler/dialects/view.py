@@ -159,13 +159,13 @@ def condition_facts(status: Body, *, prefix: str = "", good: Mapping[str, str]) 
         prefix: What their types begin with, left out.
         good: Type to the value that it should have, if that is not `True`.
     """
-    found = {}
+    facts = {}
     for condition in bodies(status, "conditions"):
         kind, value = text(condition, "type"), text(condition, "status")
         reason = text(condition, "reason")
         fine = value == good.get(kind, "True") and ASSUMED not in reason
-        found[kind.removeprefix(prefix)] = value if fine else f"{value} ({reason})"
-    return found
+        facts[kind.removeprefix(prefix)] = value if fine else f"{value} ({reason})"
+    return facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,8 +360,8 @@ def ready(status: Mapping[str, object], replicas: int) -> str:
     >>> ready({"readyReplicas": 1}, 2)
     '1 of 2 ready'
     """
-    found = status.get("readyReplicas")
-    return f"{found} of {replicas} ready" if isinstance(found, int) and replicas else ""
+    count = status.get("readyReplicas")
+    return f"{count} of {replicas} ready" if isinstance(count, int) and replicas else ""
 
 
 def waits_for_health(clusters: Iterable[str], state: str = "healthy") -> str:
@@ -410,18 +410,20 @@ def reported_trouble(conditions: Sequence[Body], kind: str) -> str:
     >>> reported_trouble([{"type": "Ready", "status": "False", "reason": "PowerLost"}], "Ready")
     'is not ready (PowerLost)'
     """
-    found: Body = next((item for item in conditions if text(item, "type") == kind), {})
-    trouble = {"False": "is not ready", "Unknown": "cannot be reached"}.get(text(found, "status"))
+    condition: Body = next((item for item in conditions if text(item, "type") == kind), {})
+    trouble = {"False": "is not ready", "Unknown": "cannot be reached"}.get(
+        text(condition, "status")
+    )
     if trouble is None:
         return ""
-    told = ": ".join(filter(None, (text(found, "reason"), text(found, "message"))))
-    return f"{trouble} ({told})" if told else trouble
+    words = ": ".join(filter(None, (text(condition, "reason"), text(condition, "message"))))
+    return f"{trouble} ({words})" if words else trouble
 
 
 def reported_status(conditions: Sequence[Body], kind: str) -> str:
     """Return the status of a condition, `Unknown` if there is none."""
-    found = (text(item, "status") for item in conditions if text(item, "type") == kind)
-    return next(found, "Unknown")
+    statuses = (text(item, "status") for item in conditions if text(item, "type") == kind)
+    return next(statuses, "Unknown")
 
 
 def simulated_condition(kind: str, status: str, message: str, moment: str) -> Body:

@@ -231,8 +231,8 @@ def _tainted(clusters: tuple[TargetCluster, ...], members: Members) -> list[Memb
 
 def _status_in(reports: Reports, draft: Draft, cluster: ClusterName) -> Body | None:
     """Return the status of a workload in a cluster, as the last pass knew it if that is silent."""
-    found = reports.item(cluster)
-    known = (found,) if found is not None else draft.status().aggregated
+    report = reports.item(cluster)
+    known = (report,) if report is not None else draft.status().aggregated
     return next((item.status for item in known if item.cluster == cluster), None)
 
 
@@ -476,8 +476,8 @@ def _decided(draft: Draft, demand: Demand | None, around: Surroundings) -> Decid
     room = around.room_of(draft)
     verdict, moved = _choose(draft, asked, left.binding, demand, around, room, stood, reports)
     if moved.unmade:
-        found = _decided(stood, None, around)
-        return found._replace(moved=found.moved._replace(given_up=moved.unmade))
+        part = _decided(stood, None, around)
+        return part._replace(moved=part.moved._replace(given_up=moved.unmade))
     if verdict is not None:
         verdict = complaining(verdict, denied) if denied else with_room(verdict, asked.status)
     spec = asked.spec._replace(clusters=moved.clusters, surge=moved.surge)
@@ -613,8 +613,8 @@ def stuck_replicas(
 ) -> dict[ClusterName, int]:
     """Return how many replicas cannot be scheduled for long enough, by cluster that says so."""
     before = add(around.now, span(seconds=-(around.unschedulable_after or 0)))
-    found = ((name, reports.unschedulable(name, before)) for name, _ in binding.clusters)
-    return {name: count for name, count in found if count is not None}
+    stuck = ((name, reports.unschedulable(name, before)) for name, _ in binding.clusters)
+    return {name: count for name, count in stuck if count is not None}
 
 
 def _step_state(draft: Draft, stood: Draft, surge: Surge, reports: Reports) -> SurgeState:
@@ -720,11 +720,11 @@ def _assess(
         health=feedback.health,
     )
     timeout = span(seconds=around.failover.eviction_timeout_seconds)
-    found = assess_tasks(settled, around.now, timeout=timeout, reported=feedback.reported)
+    assessed = assess_tasks(settled, around.now, timeout=timeout, reported=feedback.reported)
     if not around.failover.keep_without_replacement or binding.deleting:
-        return found
+        return assessed
     arrived = all(feedback.health.get(name) == Health.HEALTHY for name in chosen)
-    return keep_unreplaced(tasks, found, _missing(settled), arrived=arrived)
+    return keep_unreplaced(tasks, assessed, _missing(settled), arrived=arrived)
 
 
 def _missing(binding: Binding) -> int | None:

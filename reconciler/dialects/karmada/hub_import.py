@@ -345,8 +345,8 @@ def propagated_in(live: Mapping[ObjectKey, Body]) -> Propagated:
             kinds.add(workload_key(body)[:2])
         elif key[:2] in ((POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)):
             spec = mapping(body, "spec")
-            for one in bodies(spec, "resourceSelectors"):
-                kinds.add((group_of(text(one, "apiVersion")), text(one, "kind")))
+            for selector in bodies(spec, "resourceSelectors"):
+                kinds.add((group_of(text(selector, "apiVersion")), text(selector, "kind")))
             name = priority_class_of(spec)
             if name:
                 objects.add(ObjectKey(SCHEDULING_GROUP, "PriorityClass", "", name))

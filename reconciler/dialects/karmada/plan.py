@@ -134,10 +134,10 @@ def reported_room(cluster: Body) -> ReportedRoom | None:
 
 def placed_by_binding(world: World, holder: ObjectKey) -> Placed:
     """Return what a binding has on its clusters."""
-    found = world.outputs.get(holder)
-    if found is None:
+    output = world.outputs.get(holder)
+    if output is None:
         return NOTHING_PLACED
-    body = found.body
+    body = output.body
     return demands_of(decode_resource(body).key, copies_in(body), decode_requests(body))
 
 
@@ -174,12 +174,12 @@ class BindingChanges:
             drafts: Every binding as it is wanted.
             copies: What member clusters report.
         """
-        found = {binding_key(workload) for workload in self._reports.follow(copies)}
-        found.update(self._drafts.keys(drafts))
+        keys = {binding_key(workload) for workload in self._reports.follow(copies)}
+        keys.update(self._drafts.keys(drafts))
         if not same(self._under, under):
             self._under = under
-            found |= drafts.keys()
-        return found
+            keys |= drafts.keys()
+        return keys
 
     def clusters(self, fleet: tuple[MemberCluster, ...]) -> Iterator[Question]:
         """Go on to another fleet, and yield the clusters that changed, came or went."""
@@ -521,9 +521,9 @@ class Bindings:
 
     def _room_changed(self) -> Iterator[Question]:
         """Yield what those ask who wait for room, if something else is reserved now."""
-        found = () if self.ledger is None else self.ledger.found
-        before, self.memory.reserved = self.memory.reserved, found
-        if not same(before, found):
+        ledgers = () if self.ledger is None else self.ledger.found
+        before, self.memory.reserved = self.memory.reserved, ledgers
+        if not same(before, ledgers):
             yield ROOM
 
 
@@ -539,8 +539,8 @@ def _standing(
 
 def _present(world: World, key: ObjectKey) -> Body | None:
     """Return a binding as the round before left it, `None` if there was none."""
-    found = world.outputs.get(key)
-    return None if found is None else found.body
+    output = world.outputs.get(key)
+    return None if output is None else output.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -657,11 +657,11 @@ class AdmittedFleet:
 
     def _admitted_by(self, admit: Admit) -> "dict[str, MemberCluster]":
         found = {}
-        for one in self.world.of_kind(*CLUSTER):
-            work = partial(admit, one, self.world.outputs.get(one.key))
-            admitted = attempt(work, partial(place_of, one))
+        for cluster in self.world.of_kind(*CLUSTER):
+            work = partial(admit, cluster, self.world.outputs.get(cluster.key))
+            admitted = attempt(work, partial(place_of, cluster))
             if not isinstance(admitted, Failed):
-                found[one.key.name] = admitted.view
+                found[cluster.key.name] = admitted.view
         return found
 
 

@@ -218,8 +218,8 @@ def _sum_of(reported: tuple[ClusterQuotaStatus, ...]) -> Limits:
     federated_resource_quota_status_controller.go `calculateUsed`.
     """
     sums: dict[str, tuple[Quantity, str]] = {}
-    for one in reported:
-        for name, amount in one.used.items():
+    for amounts in reported:
+        for name, amount in amounts.used.items():
             so_far, like = sums.get(name, (Quantity(0), amount))
             sums[name] = Quantity(so_far + parse_quantity(amount)), like
     return {name: canonical_like(*sums[name]) for name in sorted(sums)}
@@ -339,9 +339,9 @@ class UsageTable:
     def _add(self, namespaces: Collection[str], bindings: Iterable[Manifest]) -> None:
         for namespace in namespaces:
             self._parts[namespace], self._totals[namespace] = {}, {}
-        for one in bindings:
-            if one.key.namespace in namespaces:
-                self._put(one.key, one)
+        for binding in bindings:
+            if binding.key.namespace in namespaces:
+                self._put(binding.key, binding)
 
     def _put(self, key: ObjectKey, binding: Manifest | None) -> None:
         parts = self._parts[key.namespace]

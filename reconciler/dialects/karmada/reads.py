@@ -91,9 +91,9 @@ def _selecting(manifest: Manifest) -> Iterator[Question]:
     """Yield what a policy selects."""
     key = manifest.key
     if key[:2] in KINDS:
-        for item in mappings_of(at(manifest.body, "spec").get("resourceSelectors")):
-            version, kind = str(item.get("apiVersion")), str(item.get("kind"))
-            yield policies_of(version, kind, str(item.get("name") or ""), key.namespace)
+        for element in mappings_of(at(manifest.body, "spec").get("resourceSelectors")):
+            version, kind = str(element.get("apiVersion")), str(element.get("kind"))
+            yield policies_of(version, kind, str(element.get("name") or ""), key.namespace)
 
 
 def _needed(key: ObjectKey) -> Question:

@@ -248,14 +248,14 @@ def decide_stepped(
     if changed and moving.move is None:
         return None
     off = bool(draft.placement.disabled)
-    found = _exchanged(draft, moving, verdict, own, around, changed=changed, off=off)
+    exchanged = _exchanged(draft, moving, verdict, own, around, changed=changed, off=off)
     demand = None if off else moving.stepped
     if demand is not None and not changed:
-        found = _next_exchange(draft, found, demand, decided, around)
-    if off and found.moved.step is None:
+        exchanged = _next_exchange(draft, exchanged, demand, decided, around)
+    if off and exchanged.moved.step is None:
         return keep(draft, own)
-    moved = found.moved
-    after = _listing(draft.placement, verdict, found, hub)
+    moved = exchanged.moved
+    after = _listing(draft.placement, verdict, exchanged, hub)
     moves = _sorted(after.grouped.objects) != _sorted(own)
     renewed = PlacementRecord(
         "" if changed else _fingerprint_with(draft, after, decided, around),
@@ -270,7 +270,7 @@ def decide_stepped(
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         rescheduled=moved.meets(moving.stepped),
         met=MetDemand(
-            moved.left(found.chosen),
+            moved.left(exchanged.chosen),
             taken=0 if moved.step is None else len(moved.step.taken),
             given_up=moved.given_up,
         ),

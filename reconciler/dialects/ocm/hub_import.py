@@ -232,19 +232,19 @@ def _set_record(
     now: datetime,
 ) -> tuple[SetRecord, dict[ObjectKey, str]]:
     """Return the record of a set, and which works have no place in it: one a cluster has."""
-    found: dict[tuple[ClusterName, str], WorkRecord] = {}
+    records: dict[tuple[ClusterName, str], WorkRecord] = {}
     templates: dict[str, tuple[ObjectKey, ...]] = {}
     others: dict[ObjectKey, str] = {}
     for key, work in works.items():
         place, template = (work.cluster, work.placement), template_id(work.spec)
-        if place in found:
-            others[key] = f"its cluster has another work of its set: {found[place].name(owner)}"
+        if place in records:
+            others[key] = f"its cluster has another work of its set: {records[place].name(owner)}"
             continue
         objects = templates.setdefault(template, sources_of(work.spec, world.known.scopes))
         seen = plain_reports(work.cluster, objects, world.feedback).token
         since = _since(live[key], now)
-        found[place] = WorkRecord(*place, template, since, seen, adopted_name=work.name)
-    return SetRecord(tuple(sorted(found.values())), templates), others
+        records[place] = WorkRecord(*place, template, since, seen, adopted_name=work.name)
+    return SetRecord(tuple(sorted(records.values())), templates), others
 
 
 class _EarlierTemplates(NamedTuple):

@@ -179,8 +179,8 @@ class SetsInUse:
         if self._found is None:
             self._found = {}
             for manifest in self.world.of_kind(WORK_GROUP, REPLICA_SET):
-                for one in standing_set(manifest).references:
-                    owner = placement_key((manifest.key.namespace, one.name))
+                for reference in standing_set(manifest).references:
+                    owner = placement_key((manifest.key.namespace, reference.name))
                     self._found.setdefault(owner, []).append(manifest)
         return self._found.get(placement, ())
 

@@ -496,12 +496,12 @@ def with_scheduling(spec: BindingSpec, *, suspended: bool) -> BindingSpec:
 def decode_targets(spec: Body) -> Targets:
     """Return the clusters of a binding's spec, or of a snapshot, in their order."""
     targets = []
-    for item in fields.bodies(spec, "clusters"):
-        name, replicas = item.get("name"), item.get("replicas")
+    for target in fields.bodies(spec, "clusters"):
+        name, replicas = target.get("name"), target.get("replicas")
         if type(name) is str and type(replicas) is int:  # the usual case, and faster
             targets.append(_target(name, replicas))
         else:
-            targets.append(_target(fields.text(item, "name"), fields.number(item, "replicas")))
+            targets.append(_target(fields.text(target, "name"), fields.number(target, "replicas")))
     return tuple(targets)
 
 

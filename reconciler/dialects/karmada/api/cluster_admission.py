@@ -319,11 +319,13 @@ def models_fault(models: Sequence[Body]) -> str | None:
         grades.add(grade)
         if before is not None and _names(before) != _names(ranges):
             return "each grade must have the same resources in the same order"
-        for one in ranges:
-            if _amount(one, "max") <= _amount(one, "min"):
-                return f"`max` of {text(one, 'name')} must be greater than `min` in grade {grade}"
+        for bounds in ranges:
+            if _amount(bounds, "max") <= _amount(bounds, "min"):
+                return (
+                    f"`max` of {text(bounds, 'name')} must be greater than `min` in grade {grade}"
+                )
         pairs = zip(before or (), ranges, strict=False)
-        if any(_written(last, "max") != _written(one, "min") for last, one in pairs):
+        if any(_written(last, "max") != _written(bounds, "min") for last, bounds in pairs):
             return f"grade {grade} must begin where the grade before it ends, written the same way"
         before = ranges
     return None

@@ -228,9 +228,9 @@ def decode_quota(manifest: Manifest) -> Quota:
     spec = mapping(manifest.body, "spec")
     overall = mapping(spec, "overall")
     assignments: dict[ClusterName, Limits] = {}
-    for one in bodies(spec, "staticAssignments"):
-        name = ClusterName(text(one, "clusterName"))
-        assignments.setdefault(name, limits_of(mapping(one, "hard")))
+    for assignment in bodies(spec, "staticAssignments"):
+        name = ClusterName(text(assignment, "clusterName"))
+        assignments.setdefault(name, limits_of(mapping(assignment, "hard")))
     return Quota(
         key=manifest.key,
         overall=decode_resources(overall),

@@ -299,13 +299,13 @@ def reports_in(work: Body) -> Iterator[tuple[ObjectKey, CopyReport]]:
         return
     status = mapping(work, "status")
     conditions = bodies(status, "conditions")
-    condition = next((one for one in conditions if text(one, "type") == APPLIED), {})
+    condition = next((report for report in conditions if text(report, "type") == APPLIED), {})
     applied = text(condition, "status") == "True"
     message = "" if applied else text(condition, "message")
     manifests = bodies(mapping(mapping(work, "spec"), "workload"), "manifests")
-    silent: list[Body] = [{"identifier": _identifier(one)} for one in manifests]
-    for one in (*silent, *bodies(status, "manifestStatuses")):
-        yield _report(one, applied=applied, message=message)
+    silent: list[Body] = [{"identifier": _identifier(report)} for report in manifests]
+    for report in (*silent, *bodies(status, "manifestStatuses")):
+        yield _report(report, applied=applied, message=message)
 
 
 def _identifier(manifest: Body) -> Body:
@@ -411,9 +411,9 @@ class BindingReports(NamedTuple):
         if not isinstance(listed, list | tuple):
             return None
         count = 0
-        for item in listed:
-            since = item.get("since") if isinstance(item, Mapping) else None
-            replicas = item.get("replicas") if isinstance(item, Mapping) else None
+        for entry in listed:
+            since = entry.get("since") if isinstance(entry, Mapping) else None
+            replicas = entry.get("replicas") if isinstance(entry, Mapping) else None
             if not is_moment(since) or type(replicas) is not int or replicas < 0:
                 return None
             count += replicas if parse_moment(str(since)) <= before else 0

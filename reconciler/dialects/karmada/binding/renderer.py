@@ -117,12 +117,12 @@ class KarmadaRenderer:
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return the bindings, the Namespaces that go to every cluster, and the quotas."""
-        yield from (one.key for one in self.world.outputs_of(BINDINGS))
+        yield from (binding.key for binding in self.world.outputs_of(BINDINGS))
         if self.rendering.members.views:
-            for one in self.world.of_kind(*NAMESPACE):
-                if self._synced(one.key) is not None:
-                    yield one.key
-        yield from (key for key, one in self.quotas.items() if one.assignments)
+            for namespace in self.world.of_kind(*NAMESPACE):
+                if self._synced(namespace.key) is not None:
+                    yield namespace.key
+        yield from (key for key, quota in self.quotas.items() if quota.assignments)
 
     def clusters(self) -> tuple[ClusterName, ...]:
         """Return the names of the fleet."""
@@ -304,9 +304,9 @@ class KarmadaRenderer:
         """Return how a version is rendered: by its overrides, `None` if one cannot be read."""
         if version.overrides is None:
             return self.rendering
-        found = [version_in(self.world, one, one.key) for one in version.overrides]
-        policies = [decode_override_policy(one) for one in found if one is not None]
-        if len(policies) < len(found):
+        overrides = [version_in(self.world, one, one.key) for one in version.overrides]
+        policies = [decode_override_policy(one) for one in overrides if one is not None]
+        if len(policies) < len(overrides):
             return None
         return replace(self.rendering, overrides=index_overrides(policies))
 
@@ -317,13 +317,13 @@ class KarmadaRenderer:
 
         How a Job's completions were divided then nobody knows, and they must not change.
         """
-        targets = [one for one in leaving_targets(binding.spec) if one.name in kept]
+        targets = [copy for copy in leaving_targets(binding.spec) if copy.name in kept]
         if not targets or stored.get("kind") == "Job":
             return
         rendering = replace(self.rendering, keeps_state=False)
-        for one in render_binding(binding, targets, stored, rendering):
-            if isinstance(one, ClusterWork):
-                yield one
+        for copy in render_binding(binding, targets, stored, rendering):
+            if isinstance(copy, ClusterWork):
+                yield copy
 
     def _refused(self, template: Manifest, output: Manifest) -> str:
         """Return why a quota refuses what a workload asks for by now, `""` if none does.
@@ -480,9 +480,9 @@ class KarmadaRenderers:
 
     def _views(self, clusters: Iterable[Manifest], settings: Settings) -> Iterator[MemberCluster]:
         """Yield the clusters that can be read; what is on another one stays as it is."""
-        for one in clusters:
-            read = partial(_view, one, declared=settings.declared_clusters)
-            view = self.views.recall(one.key.name, (one.body, settings), read)
+        for cluster in clusters:
+            read = partial(_view, cluster, declared=settings.declared_clusters)
+            view = self.views.recall(cluster.key.name, (cluster.body, settings), read)
             if view is not None:
                 yield view
 
@@ -562,27 +562,27 @@ def changed(before: World, now: World) -> Iterator[Question]:
     if now.feedback is not before.feedback:
         yield from REPORTS
     for kind in OVERRIDES:
-        for one in _differing(before, now, kind):
+        for manifest in _differing(before, now, kind):
             yield ALL_OVERRIDES
-            yield from _means(decode_override_policy(one))
+            yield from _means(decode_override_policy(manifest))
     for kind in POLICIES:
-        yield from (policy_read(one.key) for one in _differing(before, now, kind))
+        yield from (policy_read(manifest.key) for manifest in _differing(before, now, kind))
     for then, since in _pairs(before, now, CLUSTER):
         if then is None or since is None:
             yield NAMES
         elif _asked(then) == _asked(since):
             continue
         yield FLEET
-        yield from (named(one.key.name) for one in (then, since) if one is not None)
+        yield from (named(manifest.key.name) for manifest in (then, since) if manifest is not None)
 
 
 def _means(policy: OverridePolicy) -> Iterator[Question]:
     """Yield the questions that an override policy answers."""
     if not policy.selectors:
         yield _meant(policy.key.namespace, ANY_KIND)
-    for one in policy.selectors:
-        named_kind = (group_of(one.api_version), one.kind) if one.kind else ANY_KIND
-        yield _meant(one.namespace, named_kind)
+    for selector in policy.selectors:
+        named_kind = (group_of(selector.api_version), selector.kind) if selector.kind else ANY_KIND
+        yield _meant(selector.namespace, named_kind)
 
 
 def _differing(before: World, now: World, kind: Kind) -> Iterator[Manifest]:

@@ -161,9 +161,9 @@ def _mapping(path: str, value: object) -> None:
 def _list_of(check: Check, path: str, value: object) -> None:
     if not isinstance(value, list):
         raise UserError(f"`{path}` must be a list")
-    for position, item in enumerate(value):
-        if item is not None:
-            check(f"{path}/{position}", item)
+    for position, element in enumerate(value):
+        if element is not None:
+            check(f"{path}/{position}", element)
 
 
 def _fields(checks: Mapping[str, Check], path: str, value: object) -> None:

@@ -224,9 +224,9 @@ class _Contents:
         work = work_of(overridden.manifest, labels, {**named, **applied_annotations(overridden)})
         work = {**work, "spec": self._dispatch or {}}
         asked = asked_of_copies(overridden.manifest, binding.spec, binding.policy)
-        told = {STEP: step} if step else {}
-        told |= {CONTENT: binding.version} if binding.version else {}
-        manifest = claimed(pruned(manifest), {}, told)
+        marks = {STEP: step} if step else {}
+        marks |= {CONTENT: binding.version} if binding.version else {}
+        manifest = claimed(pruned(manifest), {}, marks)
         return _Content(with_managed_lists(manifest), work, name_of(overridden.manifest), asked)
 
 

@@ -589,11 +589,11 @@ class _Detection:
             return self._all(before)
         table = self.table
         affected = affected_workloads(table, changes)
-        found = {key: self._claim(key) for key in sorted(affected)}
+        moved_claims = {key: self._claim(key) for key in sorted(affected)}
         bindings = {one.binding for key in affected if (one := table.find(key)) is not None}
-        bindings |= {claim.binding for claim in found.values() if claim is not None}
+        bindings |= {claim.binding for claim in moved_claims.values() if claim is not None}
         shared = any(len(table.wanting(key)) > 1 for key in bindings)
-        table.replace(affected, filter(None, found.values()))
+        table.replace(affected, filter(None, moved_claims.values()))
         if shared or any(len(table.wanting(key)) > 1 for key in bindings):
             return self._all(before)  # who has the binding depends on all who want it
         return {key for key in before.gone | bindings | changes.bindings if self._is_gone(key)}
@@ -678,7 +678,7 @@ def needed_bindings(
     An object that is not in the repository, or whose binding cannot be read, is left alone; what
     fails is added to `failed`.
     """
-    found = dict(claims.required)
+    needed = dict(claims.required)
     for needs in claims.needs.values():
         for need in needs:
             key = binding_key(need)
@@ -686,7 +686,7 @@ def needed_bindings(
                 continue
             known, manifest = claims.drafts.get(key), world.inputs[need]
             if known is not None:
-                found[key] = known
+                needed[key] = known
                 continue
             draw = partial(_unclaimed, manifest)
             recall = partial(memory.drafts.recall, need, (manifest.body,), draw)
@@ -694,8 +694,8 @@ def needed_bindings(
             if isinstance(drawn, Failed):
                 failed.append(drawn)
             else:
-                found[key] = drawn
-    return {key: found[key] for key in sorted(found)}
+                needed[key] = drawn
+    return {key: needed[key] for key in sorted(needed)}
 
 
 def _unclaimed(manifest: Manifest) -> Draft:
@@ -772,8 +772,8 @@ def _attached(draft: Draft, required: list[Requiring]) -> Draft:
 
 def _first(wins: Value, values: Iterable[Value | None]) -> Value | None:
     """Return the value that wins if any is it, else the first that is one at all."""
-    found = [one for one in values if one is not None]
-    return wins if wins in found else next(iter(found), None)
+    there = [one for one in values if one is not None]
+    return wins if wins in there else next(iter(there), None)
 
 
 def _has_policy(draft: Draft) -> bool:

@@ -61,19 +61,19 @@ class SelectorIndex(Generic[G, K]):
 
     def put(self, entries: Mapping[K, GroupedSelector[G]]) -> None:
         """File new keys, each under the labels that fewest others ask for."""
-        for one in entries.values():
-            self._askers.update(_asked(one))
-        for key, one in entries.items():
-            self._selectors[key] = one
-            places = self._places[key] = self._rarest(one)
+        for entry in entries.values():
+            self._askers.update(_asked(entry))
+        for key, entry in entries.items():
+            self._selectors[key] = entry
+            places = self._places[key] = self._rarest(entry)
             self._filed.put(key, places)
 
     def drop(self, keys: Iterable[K]) -> None:
         """Forget keys."""
         for key in keys:
-            one = self._selectors.pop(key)
+            selector = self._selectors.pop(key)
             self._filed.drop(key, self._places.pop(key))
-            for label in _asked(one):
+            for label in _asked(selector):
                 self._askers[label] -= 1
                 if not self._askers[label]:
                     del self._askers[label]
@@ -141,14 +141,14 @@ class PolicySelectors:
         """Put the selectors of some policies in the place of those of others."""
         for policy in gone:
             plain, labelled = _by_question(policy)
-            for one, question in plain.items():
-                self._plain.drop(one, (question,))
+            for selector, question in plain.items():
+                self._plain.drop(selector, (question,))
             self._by_labels.drop(labelled)
         new: dict[PolicySelector, GroupedSelector[Selectable]] = {}
         for policy in came:
             plain, labelled = _by_question(policy)
-            for one, question in plain.items():
-                self._plain.put(one, (question,))
+            for selector, question in plain.items():
+                self._plain.put(selector, (question,))
             new |= labelled
         self._by_labels.put(new)
 
@@ -167,13 +167,15 @@ def _by_question(
     """Return the selectors of a policy that give a name or nothing, and those that ask labels."""
     plain: dict[PolicySelector, Selectable] = {}
     labelled: dict[PolicySelector, GroupedSelector[Selectable]] = {}
-    for position, one in enumerate(policy.selectors):
+    for position, selector in enumerate(policy.selectors):
         own = PolicySelector(policy.key, position)
-        question = Selectable(one.api_version, one.kind, one.name, policy.key.namespace)
-        if one.labels is None or one.name:
+        question = Selectable(
+            selector.api_version, selector.kind, selector.name, policy.key.namespace
+        )
+        if selector.labels is None or selector.name:
             plain[own] = question
         else:
-            labelled[own] = GroupedSelector(question, one.labels)
+            labelled[own] = GroupedSelector(question, selector.labels)
     return plain, labelled
 
 

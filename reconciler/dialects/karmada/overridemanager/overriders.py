@@ -299,8 +299,8 @@ def command_patches(field: str, manifest: Body, overriders: Sequence[Body]) -> l
     if path is None:
         return []
     by_name: defaultdict[str, list[Body]] = defaultdict(list)
-    for one in overriders:
-        by_name[text(one, "containerName")].append(one)
+    for overrider in overriders:
+        by_name[text(overrider, "containerName")].append(overrider)
     return [
         {
             "op": "add" if container.get(field) is None else "replace",

@@ -361,14 +361,14 @@ def _one_by_one(patches_of: Callable[[Body, Body], list[Body]]) -> Change:
 def _in_texts(manifest: Body, changes: Sequence[Body]) -> Body:
     """Return a manifest with texts in it changed; each change reads and writes the whole text."""
     size = 0
-    for one in changes:
-        size += len(text_changed(manifest, one))
+    for change in changes:
+        size += len(text_changed(manifest, change))
         if size > MOST_CHARACTERS:
             raise UserError(
                 f"fieldOverriders change texts of more than {MOST_CHARACTERS} characters together; "
                 "put all changes of one text into one fieldOverrider"
             )
-        manifest = _patched(manifest, field_patches(manifest, one))
+        manifest = _patched(manifest, field_patches(manifest, change))
     return manifest
 
 

@@ -229,8 +229,8 @@ def _events(value: object) -> Iterator[object]:
         yield MappingEndEvent()
     elif isinstance(value, list):
         yield SequenceStartEvent(None, None, implicit=True, flow_style=False)
-        for one in value:
-            yield from _events(one)
+        for element in value:
+            yield from _events(element)
         yield SequenceEndEvent()
     else:
         text, style = _scalar(value)

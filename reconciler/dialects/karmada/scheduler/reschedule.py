@@ -250,9 +250,9 @@ class BatchedMove(NamedTuple):
 
 def read_goal(metadata: BindingMetadata) -> Clusters | None:
     """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
-    found = read_note(metadata.note(MOVING_TO))
-    counts = {name: count for name, count in found.items() if type(count) is int and count > 0}
-    if not found or counts.keys() != found.keys():
+    note = read_note(metadata.note(MOVING_TO))
+    counts = {name: count for name, count in note.items() if type(count) is int and count > 0}
+    if not note or counts.keys() != note.keys():
         return None
     return tuple(TargetCluster(ClusterName(name), count) for name, count in sorted(counts.items()))
 
@@ -413,10 +413,12 @@ def keep_what_runs(
     runs = {name: count - stuck.get(name, 0) for name, count in binding.clusters}
     stays = tuple(TargetCluster(name, count) for name, count in runs.items() if count)
     verdict = schedule(binding._replace(clusters=stays, reschedule_triggered_at=None), members, now)
-    found = dict(verdict.clusters or ())
+    replicas = dict(verdict.clusters or ())
     if verdict.error is not None:
         return done, verdict.problem
-    if sum(found.values()) != binding.replicas or any(found.get(n, 0) < c for n, c in runs.items()):
+    if sum(replicas.values()) != binding.replicas or any(
+        replicas.get(n, 0) < c for n, c in runs.items()
+    ):
         return done, "what cannot be scheduled finds no other place beside what runs"
     return verdict._replace(trigger=ScheduleReason.RESCHEDULE_TRIGGERED), ""
 
@@ -545,17 +547,17 @@ def _go_on(
     if not is_divisible(binding):
         return _go_on_whole(binding, surge, goal or (), state, now, members)
     placed, wanted = dict(binding.clusters), dict(goal or ())
-    found = go_on(surge, placed, wanted, state.ready, now, interrupted=state.interrupted)
+    step = go_on(surge, placed, wanted, state.ready, now, interrupted=state.interrupted)
     clusters = binding.clusters
-    if found.taken:
-        clusters = tuple(TargetCluster(name, count) for name, count in found.placed.items())
+    if step.taken:
+        clusters = tuple(TargetCluster(name, count) for name, count in step.placed.items())
     reached = goal is None or dict(clusters) == wanted
     return BatchedMove(
         clusters,
-        None if reached or found.late else goal,
-        surge=found.surge,
-        step=found,
-        given_up=_given_up(found, surge),
+        None if reached or step.late else goal,
+        surge=step.surge,
+        step=step,
+        given_up=_given_up(step, surge),
     )
 
 

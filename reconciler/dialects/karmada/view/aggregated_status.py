@@ -215,13 +215,13 @@ def _as_of(body: Body, seconds: int, now: datetime) -> Body:
     since = format_moment(
         add(max(parse_moment(silent[name]) for name in assumed), span(seconds=seconds))
     )
-    found = status._replace(
+    as_assumed = status._replace(
         conditions=set_condition(
             status.conditions or (), condition, at=max(since, _changed_at(status))
         ),
         reports=[items[name].body for name in names if name in items],
     )
-    return {**body, "status": encode_status(found)}
+    return {**body, "status": encode_status(as_assumed)}
 
 
 def _changed_at(status: BindingStatus) -> str:

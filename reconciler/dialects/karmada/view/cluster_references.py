@@ -102,10 +102,10 @@ def doubts_of_name(
 def _fields(key: ObjectKey, affinity: Body, at: str, clusters: KnownClusters) -> Iterator[Dangling]:
     """Yield providers and regions that no cluster has."""
     selector = mapping(affinity, "fieldSelector")
-    for position, one in enumerate(bodies(selector, "matchExpressions")):
-        name, wanted = text(one, "key"), strings(one, "values")
+    for position, expression in enumerate(bodies(selector, "matchExpressions")):
+        name, wanted = text(expression, "key"), strings(expression, "values")
         values = clusters.fields.get(name)
-        if values is None or text(one, "operator") != "In" or set(wanted) & set(values):
+        if values is None or text(expression, "operator") != "In" or set(wanted) & set(values):
             continue
         pointer = f"{at}/fieldSelector/matchExpressions/{position}/values"
         listed = " or ".join(map(shown, wanted))

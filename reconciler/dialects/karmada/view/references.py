@@ -388,9 +388,9 @@ def _needs_of(policy: Policy, templates: Templates, known: Known) -> set[ObjectK
     """Return what the workloads need that a policy selects, and that is there."""
     needs: set[ObjectKey] = set()
     for selector in policy.selectors:
-        for one in templates.matching(policy.key, selector):
-            body = known.world.inputs[one.key].body
-            needs.update(dependencies_of(one.key, text(body, "apiVersion"), body))
+        for template in templates.matching(policy.key, selector):
+            body = known.world.inputs[template.key].body
+            needs.update(dependencies_of(template.key, text(body, "apiVersion"), body))
     return needs & known.world.inputs.keys()
 
 
@@ -654,8 +654,8 @@ def overlapping(policies: Iterable[Policy], templates: Templates) -> Iterator[Da
         nearest: dict[ObjectKey, Implicit] = {}
         for selector in () if policy.deleting else policy.selectors:
             near = _near(selector)
-            for one in templates.matching(policy.key, selector):
-                nearest[one.key] = max(near, nearest.get(one.key, Implicit.NO_MATCH))
+            for template in templates.matching(policy.key, selector):
+                nearest[template.key] = max(near, nearest.get(template.key, Implicit.NO_MATCH))
         for key, near in nearest.items():
             claims[key].append((policy, near))
     named: set[ObjectKey] = set()
@@ -699,11 +699,13 @@ def brought_by_policies(known: Known) -> Iterator[Brought]:
     """Yield what policies select, whichever of them takes it in the end."""
     templates = index_templates(known)
     for kind in (NAMESPACED, CLUSTER_WIDE):
-        for policy in (decode_policy(one, known.keys) for one in known.of_kind(POLICY_GROUP, kind)):
+        for policy in (
+            decode_policy(template, known.keys) for template in known.of_kind(POLICY_GROUP, kind)
+        ):
             for position, selector in enumerate(policy.selectors):
                 at = f"/spec/resourceSelectors/{position}"
-                for one in templates.matching(policy.key, selector):
-                    yield Brought(policy.key, at, one.key)
+                for template in templates.matching(policy.key, selector):
+                    yield Brought(policy.key, at, template.key)
 
 
 STATE_PRESERVATION_RULE = "policy-state-preservation"

@@ -175,9 +175,9 @@ def _told(policy: TaintPolicy, present: tuple[Body, ...]) -> Iterator[str]:
     """Yield the taints of a policy that are there, by key and effect, with their moments."""
     for taint in policy.taints:
         key, effect = text(taint, "key"), text(taint, "effect")
-        for one in present:
-            if (text(one, "key"), text(one, "effect")) == (key, effect):
-                added = text(one, "timeAdded")
+        for copy in present:
+            if (text(copy, "key"), text(copy, "effect")) == (key, effect):
+                added = text(copy, "timeAdded")
                 yield f"{key}:{effect}{f' since {added}' if added else ''}"
 
 

@@ -131,8 +131,8 @@ def _new_targets(effects: MergeEffects) -> Iterator[tuple[str, bool, ObjectKey]]
             continue
         spec = mapping(effects.merged.inputs[key].body, "spec")
         waits = mapping(spec, "limits").get("waitForEviction") is True
-        for item in bodies(spec, "workloads"):
-            kind, namespace, name = (text(item, part) for part in ("kind", "namespace", "name"))
+        for target in bodies(spec, "workloads"):
+            kind, namespace, name = (text(target, part) for part in ("kind", "namespace", "name"))
             yield key.name, waits, ObjectKey("", kind, namespace, name)
 
 
@@ -180,9 +180,9 @@ def _refused(effects: MergeEffects) -> Iterator[Warned]:
         if not text_now or text_now == effects.known.get(path):
             continue
         body = read(text_now.encode(), path).documents[0].body
-        for one in decode_record(body).workloads:
-            if one.result == WorkloadResult.FAILED and one.reason != NOT_FOUND:
-                message = f"{one.reference.kind} {one.reference.name} stays: {one.reason}"
+        for target in decode_record(body).workloads:
+            if target.result == WorkloadResult.FAILED and target.reason != NOT_FOUND:
+                message = f"{target.reference.kind} {target.reference.name} stays: {target.reason}"
                 yield Warned("rebalance-refused", manifest.key.name, message)
 
 

@@ -70,27 +70,27 @@ class _Evaluator:
     def value(self, node: Node) -> object:
         """Return the value of a node."""
         self._meter.charge(STEPS_OF_NODE)
-        found: object
+        result: object
         match node:
             case WrittenValue():
-                found = node.value
+                result = node.value
             case Name():
-                found = self._name(node)
+                result = self._name(node)
             case Select():
-                found = self._select(node)
+                result = self._select(node)
             case Call():
-                found = self._call(node)
+                result = self._call(node)
             case Items():
-                found = self._items(node)
+                result = self._items(node)
             case Entries():
-                found = self._entries(node)
+                result = self._entries(node)
             case Loop():
-                found = self._loop(node)
+                result = self._loop(node)
             case _:
                 assert_never(node)
-        if isinstance(found, WEIGHED):
-            self._meter.weigh(found)
-        return found
+        if isinstance(result, WEIGHED):
+            self._meter.weigh(result)
+        return result
 
     def _name(self, node: Name) -> object:
         if node.name in self._variables:

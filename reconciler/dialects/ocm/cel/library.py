@@ -576,13 +576,13 @@ def _parsed_json(text: str) -> object:
 
 def _table() -> dict[str, tuple[Overload, ...]]:
     """Return every function by its name."""
-    found: dict[str, list[Overload]] = {}
+    table: dict[str, list[Overload]] = {}
 
     def function(name: str, does: Does, *signatures: str) -> None:
-        found.setdefault(name, []).extend(overload(one, does) for one in signatures)
+        table.setdefault(name, []).extend(overload(one, does) for one in signatures)
 
     def member(name: str, does: Does, *signatures: str) -> None:
-        found.setdefault(name, []).extend(overload(one, does, member=True) for one in signatures)
+        table.setdefault(name, []).extend(overload(one, does, member=True) for one in signatures)
 
     _operators(function)
     _conversions(function)
@@ -605,11 +605,11 @@ def _table() -> dict[str, tuple[Overload, ...]]:
     _optionals(function, member)
     _lists(member)
     for entry in k8s.FUNCTIONS:
-        found.setdefault(entry.name, []).append(
+        table.setdefault(entry.name, []).append(
             overload(entry.signature, entry.does, member=entry.member)
         )
     member("parseJSON", _parsed_json, "(string) -> dyn")
-    return {name: tuple(overloads) for name, overloads in found.items()}
+    return {name: tuple(overloads) for name, overloads in table.items()}
 
 
 Declare = Callable[..., None]

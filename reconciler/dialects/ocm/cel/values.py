@@ -469,8 +469,8 @@ class Meter:
                 self.charge(1 + len(value) // ITEMS_OF_STEP)
                 weight, depth = 1, 0
                 inner = value if isinstance(value, list) else (*value, *value.values())
-                for one in inner:
-                    heavy, deep = self._weighed(one)
+                for element in inner:
+                    heavy, deep = self._weighed(element)
                     weight, depth = weight + heavy, max(depth, deep)
                     refuse_length(weight)
                     if depth > DEEPEST:

@@ -107,7 +107,7 @@ def _report(
     key: ObjectKey, wanted: ReplicaSet, work: WorkRecord, world: World, now: datetime
 ) -> tuple[Report, str]:
     """Return what is known of one work."""
-    found = reported_work(
+    report = reported_work(
         key,
         wanted,
         work,
@@ -117,11 +117,11 @@ def _report(
         settings_in(world).assume_after_seconds,
         now,
     )
-    if found.assumed:
+    if report.assumed:
         return Report.ASSUMED, ""
-    if not found.work.conditions:
+    if not report.work.conditions:
         return Report.NONE, ""
-    return REPORTS.get(rollout_status(found.work)[0], (Report.REPORTED, ""))
+    return REPORTS.get(rollout_status(report.work)[0], (Report.REPORTED, ""))
 
 
 def _decided(key: ObjectKey, wanted: ReplicaSet, world: World) -> set[ClusterName]:

@@ -424,8 +424,8 @@ def _paths(
     api_version, kind = text(resource, "apiVersion"), text(resource, "kind")
     for rule in rules:
         if text(rule, "type") != "WellKnownStatus":
-            for one in bodies(rule, "jsonPaths"):
-                yield text(one, "name"), text(one, "path"), text(one, "version")
+            for entry in bodies(rule, "jsonPaths"):
+                yield text(entry, "name"), text(entry, "path"), text(entry, "version")
         elif (api_version, kind) in WELL_KNOWN_PATHS:
             for name, path in WELL_KNOWN_PATHS[api_version, kind].items():
                 yield name, path, ""
@@ -535,9 +535,9 @@ def _is_current(condition: Body, metadata: Body) -> bool:
 def _values(manifest: Body) -> dict[str, object]:
     """Return the values of feedback by name."""
     values = {}
-    for one in bodies(mapping(manifest, "statusFeedback"), "values"):
-        value = mapping(one, "fieldValue")
-        values[text(one, "name")] = value.get("integer", value.get("string"))
+    for entry in bodies(mapping(manifest, "statusFeedback"), "values"):
+        value = mapping(entry, "fieldValue")
+        values[text(entry, "name")] = value.get("integer", value.get("string"))
     return values
 
 
@@ -589,11 +589,11 @@ def _count(values: Mapping[str, object], name: str) -> int:
 
 def _wanted_replicas(work: Body) -> dict[ObjectKey, int]:
     """Return how many replicas the manifests of a work want, by object; 1 where none says."""
-    found = {}
+    wanted = {}
     for manifest in bodies(at(work, "spec", "workload"), "manifests"):
         group, _, _ = str(manifest.get("apiVersion", "")).rpartition("/")
         metadata, replicas = at(manifest, "metadata"), at(manifest, "spec").get("replicas", 1)
         if isinstance(replicas, int):
             namespace, name = str(metadata.get("namespace", "")), str(metadata.get("name", ""))
-            found[ObjectKey(group, str(manifest.get("kind", "")), namespace, name)] = replicas
-    return found
+            wanted[ObjectKey(group, str(manifest.get("kind", "")), namespace, name)] = replicas
+    return wanted
