@@ -8,7 +8,7 @@ thrown away: the reports are planned anew from what is seen by then.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -40,7 +40,7 @@ from reconciler.model.identity import ObjectKey, RepositoryLayout
 from reconciler.model.kinds import Kind
 from reconciler.model.records import dataclass, field
 from reconciler.model.settings import settings_in
-from reconciler.model.text import enumerated, short_id
+from reconciler.model.text import enumerated, is_subdomain, short_id, shown
 from reconciler.model.world import World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, access_to, member_id
 from reconciler.shell.git.command import LostRace
@@ -50,6 +50,7 @@ from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.signing import CommitSigning
 from reconciler.shell.observation.heartbeats import (
     MISSED,
+    POSTED_SECONDS,
     REFERENCES,
     HeartbeatTokens,
     PostingSender,
@@ -438,8 +439,25 @@ class HeartbeatOptions:
         """Raise `UsageError` where options have no effect without another."""
         if self.heartbeat is None and (self.heartbeat_name or self.heartbeat_token_file):
             raise UsageError("--heartbeat-name and --heartbeat-token-file require --heartbeat")
+        if self.heartbeat == AT_REMOTE and self.heartbeat_token_file:
+            raise UsageError("--heartbeat-token-file is for a URL: --heartbeat remote needs none")
         if self.stand_by is not None and self.stand_by in ("", self.heartbeat_name):
             raise UsageError("--stand-by must be the --heartbeat-name of another observer")
+        for option, name in (
+            ("--heartbeat-name", self.heartbeat_name),
+            ("--stand-by", self.stand_by),
+        ):
+            if name is not None and not is_subdomain(name):
+                raise UsageError(
+                    f'{option} must consist of lower-case letters, digits, "-" and ".", '
+                    f"not {shown(name)}"
+                )
+
+    def check_in(self, world: World, observed: Container[str | None]) -> None:
+        """Raise `UsageError` where the silence of a cluster could not be told from ours."""
+        name = self.heartbeat_name
+        if name is not None and name in declared_clusters(world) and name not in observed:
+            raise UsageError(f"--heartbeat-name {name} is a cluster that is not observed here")
 
     def sender(
         self, own: str | None, mirror: Mirror, seconds: float, client: httpx.AsyncClient
@@ -489,6 +507,8 @@ class HeartbeatOptions:
         judge = None
         if hears:
             admitted = HeartbeatTokens(tokens.lines) if tokens() else None
+            if admitted and not self.judge and self.stand_by not in admitted.names():
+                raise UsageError(f"{option} has no line for {self.stand_by} (--stand-by)")
             references = partial(mirror.references, REFERENCES)
             judge = SilenceJudge(admitted, references, self.stand_by or "", self.judge)
         if self.listen is None:
@@ -583,6 +603,8 @@ def run(
     own = reached or profiles.access_provider
     if heartbeats.stand_by is not None and not own:
         raise UsageError("--stand-by needs clusters to observe")
+    if scores and not own:
+        raise UsageError("--scores needs clusters to observe")
     if not (own or heartbeats.judge):
         raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
     metrics = ObservationMetrics()
@@ -602,6 +624,7 @@ def run(
         missing = sorted(name for name in reached if not clusters_named(world, name))
         if missing:
             raise UsageError(f"{branch} declares no cluster {enumerated(missing, NAMED)}")
+        heartbeats.check_in(world, {*reached, in_cluster})
         observation = Observation(
             reporter,
             tuple(
@@ -619,11 +642,18 @@ def run(
             sender,
             metrics,
         )
-        if judge is not None or heartbeats.heartbeat == AT_REMOTE:
-            every = pushed_every(len(declared_clusters(world)))
+        every = pushed_every(len(declared_clusters(world)))
+        if judge is not None and judge.holder:
+            posts = judge.tokens is not None and judge.holder in judge.tokens.names()
+            seconds = MISSED * (POSTED_SECONDS if posts else every)
+            observation.say(
+                f"standing by for {judge.holder}, whose clusters are reported here "
+                f"after {seconds:g} s without its heartbeat"
+            )
+        if heartbeats.judge or heartbeats.heartbeat == AT_REMOTE:
             observation.say(
                 f"heartbeats at the remote are due every {every:g} s; "
-                f"after {MISSED * every:g} s without one a cluster counts as silent"
+                f"after {MISSED * every:g} s without one their sender counts as silent"
             )
         asyncio.run(_rounds(observation, probe_seconds, client))
     return 0

@@ -39,8 +39,10 @@ from reconciler.shell.reports.metrics import ObservationMetrics
 from tests.builders import Body, cluster, cluster_status, path_of, text
 from tests.dialects.kubefleet.fleet import member as member_cluster
 from tests.kube import loop
+from tests.kube.journey import contexts
 from tests.kube.loop import Fleet, managed, observed
 from tests.kube.members import Member, kubeconfig, node, pod, running
+from tests.kube.store import Store
 from tests.shell.fleet import PATIENCE_SECONDS, eventually, process_environment
 from tests.shell.repositories import NOW, FixedClock, git, new_bare
 from tests.shell.servers import Certificate, new_certificate
@@ -437,6 +439,21 @@ def test_a_cluster_that_was_never_reported_counts_as_it_is_written(
             "of another observer",
             id="itself",
         ),
+        pytest.param(
+            ["--heartbeat", "remote", "--heartbeat-name", "a b/c"], "lower-case", id="no-name"
+        ),
+        pytest.param(["--stand-by", "East"], "must consist of lower-case", id="nobodys-name"),
+        pytest.param(
+            ["--heartbeat", "remote", "--heartbeat-name", "a"],
+            "a cluster that is not observed here",
+            id="another-cluster",
+        ),
+        pytest.param(
+            ["--heartbeat", "remote", "--heartbeat-name", "x", "--heartbeat-token-file", "f"],
+            "is for a URL",
+            id="token-for-nobody",
+        ),
+        pytest.param(["--scores"], "--scores needs clusters to observe", id="scores-of-nobody"),
     ],
 )
 def test_what_cannot_be_heard_is_refused(
@@ -465,6 +482,22 @@ def test_a_file_of_tokens_has_a_name_and_a_token_on_each_line(
     listening = ["--judge", "--listen", "0", "--heartbeat-tokens-file", str(file)]
     assert 2 == run(["observe", *options, *listening])
     assert "a name, a blank and a token" in capsys.readouterr().err
+
+
+def test_whoever_stands_by_hears_only_who_has_a_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that is misspelt is told at once, not by what is reported an hour later."""
+    file = tmp_path / "tokens"
+    file.write_text("east first-token-of-ours\n")
+    remote = new_bare(tmp_path / "remote", {"a.yaml": text(cluster("a"))})
+    with contexts(tmp_path, {"a": Store("a", ())}) as config:
+        options = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / "own.git")]
+        reached = ["--context", "a", "--kubeconfig", str(config)]
+        heard = ["--listen", "0", "--heartbeat-tokens-file", str(file)]
+
+        assert 2 == run(["observe", *options, *reached, *heard, "--stand-by", "esat"])
+    assert "has no line for esat (--stand-by)" in capsys.readouterr().err
 
 
 class Standing:
