@@ -254,6 +254,41 @@ def test_an_order_that_was_carried_out_is_not_undone(
     assert " stays: it was carried out; order a stop or a rollback by reconciler rollout" in said
 
 
+@each_api
+@pytest.mark.parametrize("action", ["Approve", "Rollback"])
+def test_the_undo_of_an_order_hands_no_other_version_to_a_cluster(
+    api: StagedApi, action: str, tmp_path: Path
+) -> None:
+    """Its line goes and nothing else: the pass after it has nothing to put right."""
+    told = StagedFleet.begun(tmp_path / "fleet", api).run(api.web("2", 3)).report("a")
+    more = {"stage": "early", "task": "BeforeStage"} if action == "Approve" else {}
+    told.fleet.commit(files_of(told.order(action, **more)), action)
+    ordered = told.fleet.git("rev-parse", "HEAD")
+    images = told.run().images
+
+    assert 0 == run(["-C", str(told.fleet.folder), "undo", ordered])
+    assert len(told.fleet.git("status", "--porcelain").splitlines()) == 1
+
+    told.fleet.git("commit", "--quiet", "--all", "--message", "Undo")
+    undone = told.fleet.git("rev-parse", "HEAD")
+    assert images == told.run().images
+    assert undone == told.fleet.git("rev-parse", "HEAD")
+
+
+def test_the_undo_of_what_let_a_run_go_on_keeps_what_it_gave(tmp_path: Path) -> None:
+    """A report is taken back, and the stage that began with it is not."""
+    told = StagedFleet.begun(tmp_path / "fleet")
+    told.run(strategy(*map(stage, ("canary", "early", "prod")))).run(version("2", replicas=3))
+    images = told.report("a").images
+    assert {"a": "2", "b": "2", "c": "1"} == images
+
+    assert 0 == run(["-C", str(told.fleet.folder), "undo", "HEAD~1"])
+    assert images == told.images
+
+    told.fleet.git("commit", "--quiet", "--all", "--message", "Undo")
+    assert images == told.run().images
+
+
 def test_what_a_run_has_delivered_is_not_undone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,7 @@ from reconciler.staging.staged_delivery import (
     STAGED_DELIVERY,
     OrderedAction,
     decode_staged_delivery,
+    given_otherwise,
     readable_staged_record,
 )
 
@@ -415,14 +416,27 @@ def _requests(computed: _Pass, undone: Iterable[Decision], now: World) -> Iterat
 def _outputs_of(
     computed: _Pass, undone: Iterable[Decision], revisions: Revisions, *, whole: bool
 ) -> Iterator[FileChange]:
-    """Yield the changes of a pass to the files of some objects; of delivery if all go back."""
+    """Yield the changes of a pass to the files of some objects; of delivery if all go back.
+
+    What a run has given a cluster stands in its record, which no undo takes back: the next pass
+    would deliver it again.
+    """
     world = computed.run.world
     after = next_world(world, computed.run.outcome)
     keys = {decision.key for decision in undone}
-    folders = tuple(f"{root}/" for root in folders_of_passes(after)[1:]) if whole else ()
+    goes_back = whole and not _gives_by_stage(world, after)
+    folders = tuple(f"{root}/" for root in folders_of_passes(after)[1:]) if goes_back else ()
     written = {one.origin.path: one for side in (world, after) for one in side.outputs.values()}
     for change in revisions.changes(computed.commit):
         output = written.get(change.path)
         mine = output is not None and is_of(output.key, output.body, keys)
         if mine or change.path.startswith(folders):
             yield change
+
+
+def _gives_by_stage(before: World, after: World) -> bool:
+    """Return whether clusters have other versions of staged content after a pass than before it."""
+    changed = given_otherwise(before, after)
+    outputs = (one for world in (before, after) for one in world.outputs_of_kind(STAGED_DELIVERY))
+    records = (readable_staged_record(one.body) for one in outputs)
+    return any(one.objects[key].before for one in records for key in changed & one.objects.keys())

@@ -184,9 +184,9 @@ def undo_command() -> None:
     or with --branch on a new branch.
 
     Objects that were decided again later, and files that were edited again, are named and stay.
-    What a failure or a score has caused stays, too, with what to do instead. With outputs on a
-    branch of their own the causes are undone, and the annotation reconciler.dev/restore asks the
-    next pass to put the objects back.
+    What a failure or a score has caused stays, too, with what to do instead, and so does what a run
+    of a StagedDelivery has given to clusters. With outputs on a branch of their own the causes are
+    undone, and the annotation reconciler.dev/restore asks the next pass to put the objects back.
 
     \b
     Examples:
