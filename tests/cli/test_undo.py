@@ -364,6 +364,25 @@ def test_it_may_go_to_a_branch_and_says_the_same_to_machines(
     assert "" == fleet.checkout.git("diff", "--name-only", "HEAD~2", "--", "delivery")
 
 
+def test_what_other_commits_delivered_in_the_same_pass_stays(tmp_path: Path) -> None:
+    """Of two commits that one pass took, the undo of one takes no file of the other back."""
+    fleet = Fleet(tmp_path / "fleet")
+    released = text(deployment("web", replicas=4)).replace("example.org/web", "web:2")
+    commit(fleet.checkout, {"web.yaml": released}, "Release web")
+    noted = commit(fleet.checkout, {"NOTES.md": "Released.\n"}, "Note it")
+    scaled = commit(fleet.checkout, {"api.yaml": text(deployment("api", replicas=5))}, "Scale api")
+    decided = fleet.decide()
+    assert fleet.checkout.git("grep", "-l", "web:2", "--", "delivery")
+
+    fleet.undo(noted)
+    assert "" == fleet.checkout.git("diff", "--name-only", decided, "--", "delivery", "status")
+
+    fleet.undo(scaled)
+    differ = fleet.checkout.git("diff", "--name-only", decided, "--", "delivery").splitlines()
+    assert differ
+    assert [] == [path for path in differ if "web" in path]
+
+
 def test_a_commit_at_the_end_of_a_shallow_clone_is_refused(tmp_path: Path, capsys: Capsys) -> None:
     """What it changed is not there to be seen."""
     fleet = new_fleet(tmp_path / "fleet")

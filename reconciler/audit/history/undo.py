@@ -111,12 +111,16 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """A pass computed again: its commit, its inputs, and the edits that it took."""
+    """A pass computed again: its commit, its inputs, and the edits that it is asked about.
+
+    `took` are the files of all edits that it took.
+    """
 
     commit: Commit
     inputs: str
     run: Run
     edits: Mapping[str, FileChange]
+    took: frozenset[str]
 
 
 def undo_of(commit: Commit, head: str, replay: Replay, *, passes: str, also: bool = False) -> Undo:
@@ -243,7 +247,7 @@ def _computed(commit: Commit, replay: Replay) -> _Pass:
         raise UsageError(f"{first}; nothing was placed before it")
     edits = revisions.differences(last.revision, claim.inputs)
     own = {one.path: one for one in edits if not revisions.layout.is_output(one.path)}
-    return _Pass(commit, claim.inputs, run, own)
+    return _Pass(commit, claim.inputs, run, own, frozenset(own))
 
 
 def _undo_of_pass(
@@ -285,7 +289,8 @@ def _undo_of_pass(
     apart = revisions.layout.apart
     requests = tuple(_requests(computed, undone, now)) if apart else ()
     stands = commit is computed.commit and not causes  # it would be delivered again
-    outputs = () if apart or stands else _outputs_of(computed, undone, revisions, whole=not stays)
+    whole = not stays and not _others_taken(computed, causes, revisions)
+    outputs = () if apart or stands else _outputs_of(computed, undone, revisions, whole=whole)
     files |= {change.path: change.before for change in outputs}
     objects = tuple(UndoneObject(one.subject, one.before) for one in undone)
     if not files:
@@ -375,6 +380,13 @@ def _inputs_before(computed: _Pass, revisions: Revisions) -> Mapping[ObjectKey, 
     return former.inputs
 
 
+def _others_taken(computed: _Pass, undone: Container[str], revisions: Revisions) -> bool:
+    """Return whether a pass took edits of other files with objects; what it delivered has both."""
+    sides = (_inputs_before(computed, revisions), computed.run.world.inputs)
+    homes = {manifest.origin.path for side in sides for manifest in side.values()}
+    return any(path in homes and path not in undone for path in computed.took)
+
+
 def _restored(
     changes: Mapping[str, FileChange], at: str, head: str, revisions: Revisions, *, also: bool
 ) -> tuple[dict[str, str | None], list[NotUndone]]:
@@ -416,7 +428,7 @@ def _requests(computed: _Pass, undone: Iterable[Decision], now: World) -> Iterat
 def _outputs_of(
     computed: _Pass, undone: Iterable[Decision], revisions: Revisions, *, whole: bool
 ) -> Iterator[FileChange]:
-    """Yield the changes of a pass to the files of some objects; of delivery if all go back.
+    """Yield the changes of a pass to the files of some objects; of delivery if all goes back.
 
     What a run has given a cluster stands in its record, which no undo takes back: the next pass
     would deliver it again.
