@@ -71,6 +71,7 @@ from reconciler.model.records import replace
 from reconciler.model.text import printable, short_id
 from reconciler.model.world import World
 from reconciler.shell.git.checkout.moves import KeptEdit, kept_edits
+from reconciler.shell.git.command import HistoryMissing
 from reconciler.shell.git.history import resolve_revision
 from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.resources import SystemClock
@@ -111,6 +112,7 @@ def run(
     counted = None if counts is None else counts.load(revisions.loader)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
+    _note_if_lacking(revisions)
     commits = revisions.commits(head, whole=False)
     since = list(takewhile(is_by_hand, commits))
     if world.apart:
@@ -283,6 +285,14 @@ def _problem_json(problem: Problem) -> ProblemJson:
             for detail in problem.details
         ],
     }
+
+
+def _note_if_lacking(revisions: GitRevisions) -> None:
+    """Print to standard error that no pass is possible here, where a shallow clone lacks files."""
+    try:
+        revisions.loader.check_past(revisions.repository)
+    except HistoryMissing as error:
+        click.echo(f"no pass runs here: {printable(str(error))}", err=True)
 
 
 def _inputs_since(revisions: GitRevisions, world: World) -> Sequence[Commit]:

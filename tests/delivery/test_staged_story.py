@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.imports.importers import report_of
 from reconciler.manifests.text.reader import read
+from reconciler.shell.git.command import HistoryMissing
 from tests.builders import Body, cluster, cluster_status, policy, taint, text
 from tests.core.test_staged_deliveries import managed, staged_delivery, version
 from tests.delivery.story import files_of
@@ -18,8 +20,8 @@ from tests.delivery.test_story import UNHEARD
 from tests.dialects.kubefleet.fleet import APPROVAL, stage, strategy
 from tests.dialects.ocm import worlds
 from tests.page.served import served_page
-from tests.shell.fleet import run_pass
-from tests.shell.repositories import Checkout, new_checkout
+from tests.shell.fleet import Clock, new_passes, run_pass
+from tests.shell.repositories import NOW, Checkout, new_checkout
 
 SPREAD: Body = {"spreadByField": "cluster", "minGroups": 3, "maxGroups": 3}
 SPREAD_WIDELY: Body = {"spreadConstraints": [SPREAD]}
@@ -217,6 +219,38 @@ def hold_proof(fleet: Checkout, folder: Path) -> None:
     fleet.git("clone", "-q", str(fleet.folder), str(folder / "clone"))
 
     assert 0 == run(["-C", str(folder / "clone"), "verify"])
+
+
+def test_no_pass_runs_in_a_shallow_clone_that_lacks_a_version_of_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would hold what a whole clone delivers; `plan` and `status` say so, too."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3)).report("a")
+    told.fleet.git(
+        "clone", "-q", "--depth=2", f"file://{told.fleet.folder}", str(tmp_path / "shallow")
+    )
+    shallow = Checkout(tmp_path / "shallow")
+    here = ["-C", str(shallow.folder)]
+    lacks = "this clone is shallow and lacks a version of deployment/default/web.yaml that"
+
+    assert 1 == run([*here, "verify", "HEAD~1..HEAD"])
+    assert lacks in (said := capsys.readouterr().out)
+    assert "different" not in said
+
+    shallow.commit(files_of(told.order("Stop")))
+    for verb, code in (("reconcile", 1), ("plan", 1), ("status", 0)):
+        assert code == run([*here, verb])
+        assert lacks in capsys.readouterr().err
+
+    passes = new_passes(shallow.folder, Clock(NOW + timedelta(seconds=told.seconds + 60)))
+    with pytest.raises(HistoryMissing, match="this clone is shallow"):
+        passes.run()
+    shallow.git("fetch", "-q", "--unshallow")
+
+    assert [] == [one.rule for one in passes.run().outcome.faults if one.rule != "staged-stopped"]
+    assert 0 == run([*here, "status"])
+    assert "" == capsys.readouterr().err
+    assert 0 == run([*here, "verify"])
 
 
 def test_the_page_shows_how_far_a_run_is(tmp_path: Path) -> None:

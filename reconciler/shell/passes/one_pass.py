@@ -138,6 +138,7 @@ class Passes:
 
         Raises:
             ClockBehind: The moment is not later than the last pass.
+            HistoryMissing: The clone is shallow, and the pass needs what it lacks.
         """
         branches, times = self.branches, times or StepTimes()
         if heads is None:
@@ -147,6 +148,7 @@ class Passes:
         with times.step("load"):
             self.used.bring_once(branches, heads)
             world = branches.load(self.loader, heads)
+            self.loader.check_past(self.branch.repository)
         heads = heads._replace(reports=world.reported_at or None)
         now = moment_of_pass(world, self.clock, self.pause) if at is None else later(world, at)
         with times.step("schedule"):

@@ -42,8 +42,10 @@ from reconciler.model.remembered import Versioned, differing_keys, patched
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import Manifest, World
 from reconciler.schedule.capacity import protects
-from reconciler.shell.git.command import GitError
+from reconciler.shell.git.command import GitError, HistoryMissing
+from reconciler.shell.git.history import cut_off
 from reconciler.shell.git.objects import TreeEntry
+from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.commit_part import CommitPart
 from reconciler.shell.reading.earlier import (
     Before,
@@ -77,10 +79,14 @@ class AskedFiles(NamedTuple):
 
 
 class LoadedWorld(NamedTuple):
-    """A world, what was asked for, and the branch that clusters report on, `""` for none."""
+    """A world, what was asked for, and the branch that clusters report on, `""` for none.
+
+    `lacks` is a file of which a version is not there that clusters still have, `""` for none.
+    """
 
     asked: AskedFiles
     branch: str
+    lacks: str
     world: World
 
 
@@ -141,6 +147,7 @@ class Loader:
         self._last: LoadedWorld | None = None
         self._last_whole: LoadedWorld | None = None
         self._last_part: LoadedWorld | None = None
+        self._lacks = ""
 
     @property
     def layout(self) -> RepositoryLayout:
@@ -188,6 +195,7 @@ class Loader:
         if last is not None and last.asked == asked:
             reported = None if reports is None or not last.branch else reports(last.branch) or ""
             if reported in (None, last.world.reported_at):
+                self._lacks = last.lacks
                 return last.world
         is_first = only is None and self._last_whole is None
         total = self._unparsed(revision) if is_first or not (self._last or part) else 0
@@ -205,7 +213,32 @@ class Loader:
             self._last_whole = self._last
         else:
             self._last_part = self._last
+        self._lacks = self._last.lacks
         return self._last.world
+
+    def check_past(self, repository: Repository) -> None:
+        """Refuse the world that was asked for last if its clone lacks what clusters still have.
+
+        A pass holds what depends on a version that is lost. Here it is not lost but not fetched: no
+        other clone would decide so.
+
+        Args:
+            repository: Where it was read.
+
+        Raises:
+            HistoryMissing: The clone is shallow, or partial, and lacks a version.
+        """
+        if not self._lacks:
+            return
+        problem: HistoryMissing | None = repository.git.partial("missing")
+        if cut_off(repository):
+            problem = HistoryMissing(
+                f"this clone is shallow and lacks a version of {self._lacks} that clusters still "
+                "have; fetch the rest with git fetch --unshallow"
+            )
+        if problem is not None:
+            self._last = self._last_whole = self._last_part = None  # it may be there by next time
+            raise problem
 
     def has_outputs(self, revision: str) -> bool:
         """Return whether a commit has the record of a pass."""
@@ -237,7 +270,7 @@ class Loader:
 
     def _load(
         self, asked: AskedFiles, reports: Reports | None, by: FileValidators, before: World | None
-    ) -> tuple[str, World]:
+    ) -> tuple[str, str, World]:
         """Compose a world from what changed since the one before; see `LoadedWorld`."""
         revision, outputs, choice, part = asked
         record = output_path(self._layout.output_root, RECORD)
@@ -290,11 +323,14 @@ class Loader:
         earlier, former = self._earlier.find(world, versions, last, index.scopes)
         world = with_earlier_projected(replace(world, earlier=earlier, former=former))
         world = self._with_restorations(world, versions, index.scopes, outputs)
+        lacking: list[str] = []
         if self._reads_past or self._delivers or delivery.destinations or protects(settings):
-            past = with_past(with_restored(world), index.scopes, partial(self._past, used)).past
+            past = with_past(
+                with_restored(world), index.scopes, partial(self._past, used, lacking)
+            ).past
             world = replace(world, past=past) if past else world
         self._inputs.keep(used)
-        return branch, world
+        return branch, min(lacking, default=""), world
 
     def _with_restorations(
         self, world: World, edited: Before, scopes: Mapping[Kind, bool], outputs: str
@@ -314,11 +350,14 @@ class Loader:
             return revision
         return paired(revision, self._last.world.reported_at)
 
-    def _past(self, used: set[tuple[str, str]], path: str, blob: str) -> FileValidation | None:
+    def _past(
+        self, used: set[tuple[str, str]], lacking: list[str], path: str, blob: str
+    ) -> FileValidation | None:
         """Return what an earlier version of a file holds, `None` if it is not there any more."""
         try:
             file = self.version(path, blob)
         except GitError:
+            lacking.append(path)
             return None
         used.add((path, blob))
         return file

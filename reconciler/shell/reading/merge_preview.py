@@ -92,6 +92,7 @@ def open_sides(
 
     Raises:
         UsageError: There is no such revision, or none to take for the base.
+        HistoryMissing: The clone is shallow, and a pass over the base needs what it lacks.
     """
     head_revision = resolve_revision(repository, head or "HEAD")
     with scratch(repository) as private:
@@ -117,8 +118,10 @@ def open_sides(
         outputs = loader.sources_of(base_revision)[1] if layout.apart else None
         reports = repository.find_fetched
         settled = None if commits is None else commits.load(loader, of_present=True)
+        present = loader.load(base_revision, outputs=outputs, reports=reports)
+        loader.check_past(repository)
         yield Sides(
-            base=loader.load(base_revision, outputs=outputs, reports=reports),
+            base=present,
             merged=loader.load(merge, outputs=outputs, reports=reports),
             base_revision=base_revision,
             head_revision=head_revision,

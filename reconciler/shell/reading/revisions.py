@@ -10,6 +10,7 @@ from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
 from reconciler.model.records import dataclass, field
 from reconciler.model.world import World
+from reconciler.shell.git.command import HistoryMissing
 from reconciler.shell.git.history import (
     ChangedPaths,
     CommitRecord,
@@ -140,7 +141,13 @@ class GitRevisions:
     ) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
         nothing = EMPTY_TREES[self.repository.object_format]
-        return load_pair(self.loader, inputs, outputs or nothing, reports, only)
+        world = load_pair(self.loader, inputs, outputs or nothing, reports, only)
+        if isinstance(world, World):
+            try:
+                self.loader.check_past(self.repository)
+            except HistoryMissing as error:
+                return UnreadableRevision(str(error))
+        return world
 
     def world_at(
         self, revision: str, /, *, only: OwnOutputs | None = None
