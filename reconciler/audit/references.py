@@ -188,6 +188,7 @@ def check_references(
             staged=STAGED,
             transports={one.transport for one in decode_delivery(settings_in(world)).destinations},
             unstaged=DECISIONS.name,
+            rolled_out=_rolled_out,
             foreseen=foreseen,
         ),
         dangling_in_feedback,
@@ -205,6 +206,12 @@ def check_references(
     dangling = (one for check in checks for one in check(referable))
     manifests = {**world.inputs, **world.feedback}
     return tuple(sorted(map(finding_of, located(dangling, manifests, texts))))
+
+
+def _rolled_out(referable: Known) -> Iterator[tuple[ObjectKey, ObjectKey]]:
+    """Yield the objects that APIs roll out by themselves, each with what does so."""
+    for dialect in DIALECTS:
+        yield from dialect.view().written.rolled_out(referable)
 
 
 def _unmakeable(manifest: Manifest) -> str:

@@ -52,8 +52,10 @@ from reconciler.staging.staged_delivery import (
     content_digest,
     decode_staged_delivery,
     encode_staged_record,
+    left_to_others,
     readable_staged_record,
     staged_versions,
+    staging_owners,
 )
 from reconciler.staging.strategy import Stage, decode_stages
 
@@ -166,13 +168,9 @@ class _Staging:
         Until then they are held, so that nothing is released by a new name.
         """
         known = dict(self._records)
-        selecting: dict[ObjectKey, list[ObjectKey]] = {}
-        for who in sorted(self._selected):
-            for key in self._selected[who]:
-                selecting.setdefault(key, []).append(who)
-        for key in sorted(selecting):
-            owner, holder = self._owner(key, selecting[key]), versions.get(key)
-            self._owners[key] = owner
+        self._owners = staging_owners(self._selected, known)
+        for key, owner in self._owners.items():
+            holder = versions.get(key)
             if holder is None or holder == known[owner]:
                 continue
             if outlasting(holder, self._left(holder, [key])):
@@ -272,21 +270,11 @@ class _Staging:
 
     def _own(self, manifest: Manifest) -> Iterator[ObjectKey]:
         """Yield what a staged delivery selects and may stage; the rest is a fault of it."""
-        taken: dict[tuple[str, str], list[ObjectKey]] = {}
-        for key in sorted(self._selected[manifest.key]):
-            owner, rolled_out = self._owners[key], self._rolled_out(key)
-            if rolled_out is not None:
-                refusal = "staged-by-itself", f"the {rolled_out.plain} rolls it out by itself"
-                taken.setdefault(refusal, []).append(key)
-            elif owner != manifest.key:
-                refusal = "staged-twice", f"the {owner.plain} stages it already"
-                taken.setdefault(refusal, []).append(key)
-            elif key not in self._held:
-                yield key
-        for (rule, why), keys in sorted(taken.items()):
-            named = enumerated((one.plain for one in keys), NAMED)
-            expected = "a selector that leaves it out"
-            self._fault(manifest, rule, f"{named}: {why}", expected, "/spec/selector")
+        selected = self._selected[manifest.key]
+        taken, refused = left_to_others(manifest.key, selected, self._owners, self._rolled_out)
+        for one in refused:
+            self._fault(manifest, one.rule, one.message, one.expected, one.pointer)
+        yield from sorted(set(selected) - taken - self._held)
 
     def _rolled_out(self, key: ObjectKey) -> ObjectKey | None:
         """Return the decision that rolls an object out by itself, `None` if none does."""
@@ -299,14 +287,6 @@ class _Staging:
             found = (renderer.content(key) for renderer in self.renderers)
             self._contents[key] = tuple(one for one in found if one is not None)
         return self._contents[key]
-
-    def _owner(self, key: ObjectKey, selecting: Sequence[ObjectKey]) -> ObjectKey:
-        """Return who stages an object of those that select it: who has it, or the first one."""
-        for who in selecting:
-            known = self._records[who].objects
-            if key in known and not known[key].left:
-                return who
-        return selecting[0]
 
     def _present(
         self, keys: Iterable[ObjectKey], *, overrides: bool

@@ -620,6 +620,7 @@ class WrittenAnswers:
     Attributes:
         references: Yields what its objects refer to and is not there.
         brought: Yields what its policies and placements put onto clusters, by what is written.
+        rolled_out: Yields objects that it rolls out by itself, each with what does so.
         unmakeable: Returns why a placement of its, as it is written, cannot be made before it
             breaks, `""` if it may be; it is asked of every placement and workload.
         unkept: Returns why a rebalance cannot keep what runs of an object, as it is written in a
@@ -631,6 +632,7 @@ class WrittenAnswers:
 
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     brought: Callable[[Known], Iterable[Brought]] = _nothing
+    rolled_out: Callable[[Known], Iterable[tuple[ObjectKey, ObjectKey]]] = _nothing
     unmakeable: Callable[[Manifest], str] = lambda _: ""
     unkept: Callable[[World, Manifest], str] = lambda *_: ""
     instructed: Callable[[Known], Iterable[Instructed]] = _nothing

@@ -11,7 +11,7 @@ Each copy of such an object bears the digest of its version, and reports bear it
 would not do: it does not say of which content.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -40,6 +40,7 @@ from reconciler.model.labels import (
 )
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.model.records import dataclass, field, replace
+from reconciler.model.text import enumerated
 from reconciler.model.world import Manifest, World
 
 STAGED_DELIVERY: Kind = ("reconciler.dev", "StagedDelivery")
@@ -47,6 +48,7 @@ STAGED_DELIVERY_KIND = ApiKind(
     group=STAGED_DELIVERY[0], kind=STAGED_DELIVERY[1], writer=Writer.BOTH, short=("sd",)
 )
 API_VERSION = "reconciler.dev/v1alpha1"
+NAMED = 3  # objects that are named in a fault
 CONTENT = "reconciler.dev/content"
 """Annotation of a delivered copy, and of what a cluster reports of it: the version that it is."""
 
@@ -608,6 +610,59 @@ def _encode_cluster(one: ClusterProgress) -> Body:
         **({"failure": one.failure} if one.failure else {}),
         **({"wasUnhealthy": True} if one.was_unhealthy else {}),
     }
+
+
+def staging_owners(
+    selected: Mapping[ObjectKey, Iterable[ObjectKey]], records: Mapping[ObjectKey, StagedRecord]
+) -> dict[ObjectKey, ObjectKey]:
+    """Return who stages each object that is selected, sorted: who has it, or the first by name.
+
+    Args:
+        selected: What each staged delivery selects.
+        records: What each of them has staged so far; one that is missing has nothing.
+    """
+    selecting: dict[ObjectKey, list[ObjectKey]] = {}
+    for who in sorted(selected):
+        for key in selected[who]:
+            selecting.setdefault(key, []).append(who)
+    owners: dict[ObjectKey, ObjectKey] = {}
+    for key in sorted(selecting):
+        known = ((who, records.get(who, StagedRecord()).objects.get(key)) for who in selecting[key])
+        having = (who for who, one in known if one is not None and not one.left)
+        owners[key] = next(having, selecting[key][0])
+    return owners
+
+
+def left_to_others(
+    who: ObjectKey,
+    selected: Iterable[ObjectKey],
+    owners: Mapping[ObjectKey, ObjectKey],
+    rolled_out: Callable[[ObjectKey], ObjectKey | None],
+) -> tuple[frozenset[ObjectKey], tuple[Violation, ...]]:
+    """Return what a staged delivery selects and must not stage, and what is wrong with that.
+
+    Args:
+        who: The staged delivery.
+        selected: What it selects.
+        owners: Who stages each of these objects.
+        rolled_out: Returns the decision that rolls an object out by itself, `None` if none does.
+    """
+    taken: dict[tuple[str, str], list[ObjectKey]] = {}
+    for key in sorted(selected):
+        by_itself = rolled_out(key)
+        if by_itself is not None:
+            refusal = "staged-by-itself", f"the {by_itself.plain} rolls it out by itself"
+        elif owners[key] != who:
+            refusal = "staged-twice", f"the {owners[key].plain} stages it already"
+        else:
+            continue
+        taken.setdefault(refusal, []).append(key)
+    violations = []
+    for (rule, why), keys in sorted(taken.items()):
+        message = f"{enumerated((one.plain for one in keys), NAMED)}: {why}"
+        expected = "a selector that leaves it out"
+        violations.append(Violation("/spec/selector", rule, message, expected))
+    return frozenset(key for keys in taken.values() for key in keys), tuple(violations)
 
 
 StagedVersions = Mapping[ObjectKey, StagedRecord]

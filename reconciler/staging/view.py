@@ -3,7 +3,7 @@
 Events say how far a run is, in the words of its record.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from reconciler.manifests.columns import FILE, NONE, ColumnTable, Row, age, printed
 from reconciler.manifests.references import Dangling, Known, proposal
@@ -12,7 +12,7 @@ from reconciler.model.decision import NORMAL, WARNING, ObjectEvent, OutputChange
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
-from reconciler.model.moments import format_moment
+from reconciler.model.moments import FIRST, format_moment
 from reconciler.model.text import enumerated, short_id, shown
 from reconciler.model.world import Manifest, World
 from reconciler.staging.staged_delivery import (
@@ -24,7 +24,9 @@ from reconciler.staging.staged_delivery import (
     StagedRecord,
     StageProgress,
     decode_staged_delivery,
+    left_to_others,
     readable_staged_record,
+    staging_owners,
 )
 
 MOST_NAMED = 100  # a plan names every cluster; a line has its limits
@@ -268,6 +270,7 @@ def dangling_in_staged_deliveries(
     staged: Container[Kind],
     transports: Collection[str],
     unstaged: str,
+    rolled_out: Callable[[Known], Iterable[tuple[ObjectKey, ObjectKey]]],
     *,
     foreseen: bool,
 ) -> Iterator[Dangling]:
@@ -279,8 +282,12 @@ def dangling_in_staged_deliveries(
         staged: The kinds of APIs that have content.
         transports: The names of the transports in use.
         unstaged: The name of the one that carries no content.
-        foreseen: With what passes say by themselves: a strategy that is missing, orders in vain.
+        rolled_out: Yields the objects that APIs roll out by themselves, each with what does so.
+        foreseen: With what passes say by themselves: a strategy that is missing, orders in vain,
+            and objects that are for others to stage or to roll out.
     """
+    if foreseen:
+        yield from _for_others(known, staged, rolled_out)
     for manifest in known.of_kind(*STAGED_DELIVERY):
         if foreseen:
             yield from _foreseen(known, manifest, strategies)
@@ -300,6 +307,30 @@ def dangling_in_staged_deliveries(
             yield Dangling(manifest.key, "/spec", "staged-undelivered", message, expected)
 
 
+def _for_others(
+    known: Known,
+    staged: Container[Kind],
+    rolled_out: Callable[[Known], Iterable[tuple[ObjectKey, ObjectKey]]],
+) -> Iterator[Dangling]:
+    """Yield what staged deliveries select that another one stages, or that is rolled out anyway."""
+    apis, outputs = known.world.known.groups, known.world.outputs
+    selected: dict[ObjectKey, list[ObjectKey]] = {}
+    for manifest in known.of_kind(*STAGED_DELIVERY):
+        selector = decode_staged_delivery(manifest.body).selector
+        selected[manifest.key] = [
+            key
+            for key, one in known.world.inputs.items()
+            if selector.may_select(key[:2], apis, staged) and selector.selects(one)
+        ]
+    if not any(selected.values()):
+        return
+    records = {key: readable_staged_record(outputs[key].body) for key in selected if key in outputs}
+    owners, by_itself = staging_owners(selected, records), dict(sorted(rolled_out(known))[::-1])
+    for who, keys in selected.items():
+        for one in left_to_others(who, keys, owners, by_itself.get)[1]:
+            yield Dangling(who, one.pointer, one.rule, one.message, one.expected)
+
+
 def _foreseen(known: Known, manifest: Manifest, strategies: Collection[Kind]) -> Iterator[Dangling]:
     """Yield that a strategy is missing, or which orders have no effect on the run as it is."""
     from reconciler.staging.content_run import GivenDelivery  # noqa: PLC0415  # no column needs it
@@ -314,11 +345,13 @@ def _foreseen(known: Known, manifest: Manifest, strategies: Collection[Kind]) ->
         yield Dangling(manifest.key, "/spec/strategy", "staged-strategy", message, expected)
     keys = (ObjectKey(*kind, "", asked.strategy) for kind in strategies)
     strategy = next(filter(None, map(known.world.inputs.get, keys)), None)
-    output = known.world.outputs.get(manifest.key)
+    world = known.world
+    if not (world.outputs or world.present):
+        return  # no pass has written here, so nobody knows which runs there are
+    output = world.outputs.get(manifest.key)
     run = None if output is None else readable_staged_record(output.body).run
-    if strategy is None or run is None:
-        return
-    stages = decode_stages(mapping(strategy.body, "spec"))
-    given, _ = GivenDelivery.admitted(manifest, asked, output, stages, run.started_at)
-    for one in given.obeyed(run, run.started_at)[1]:
+    stages = () if strategy is None else decode_stages(mapping(strategy.body, "spec"))
+    moment = FIRST if run is None else run.started_at
+    given, _ = GivenDelivery.admitted(manifest, asked, output, stages, moment)
+    for one in given.obeyed(run, moment)[1]:
         yield Dangling(manifest.key, one.pointer, one.rule, one.message, one.expected)

@@ -1,16 +1,20 @@
 """`reconciler approve`: a staged run over real commits, and what approves it or does not."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.builders import Body
 from tests.cli.history import answer
 from tests.core.test_staged_deliveries import staged_delivery, version
 from tests.delivery.story import files_of
-from tests.delivery.test_staged_story import IN_THREE, StagedFleet
+from tests.delivery.test_staged_story import IN_THREE, KARMADA, OCM, StagedApi, StagedFleet
 from tests.dialects.kubefleet.fleet import APPROVAL as STAGE_APPROVAL
-from tests.dialects.kubefleet.fleet import stage, strategy
+from tests.dialects.kubefleet.fleet import member as fleet_member
+from tests.dialects.kubefleet.fleet import placement, stage, strategy
+from tests.dialects.ocm import worlds
 from tests.shell.fleet import run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -18,6 +22,7 @@ Capsys = pytest.CaptureFixture[str]
 BY_ADA = ("--author", "Ada <ada@example.com>")
 GROUP = "placement.kubernetes-fleet.io"
 RUN = "policies/run.yaml"
+BY_ITSELF = worlds.replica_set(version("2"), strategy=worlds.progressive())
 APPROVAL = "approvals/shop-v1-before-prod.yaml"
 
 
@@ -258,6 +263,42 @@ def test_validate_foresees_an_order_without_effect(tmp_path: Path, capsys: Capsy
     told.run()
 
     assert f"stageddelivery/web.yaml:1:1: {why}" in answer(told.fleet, capsys, "status")[1]
+
+
+def _renamed(told: StagedFleet) -> tuple[Body, ...]:
+    """The staged delivery by another name, its order with it."""
+    order = told.order("Stop")
+    told.fleet.git("rm", "-q", "stageddelivery/web.yaml")
+    return ({**order, "metadata": {"name": "also"}},)
+
+
+@pytest.mark.parametrize(
+    ("api", "changed"),
+    [
+        pytest.param(KARMADA, _renamed, id="order-without-run"),
+        pytest.param(KARMADA, lambda _: [staged_delivery("also")], id="two-select-it"),
+        pytest.param(KARMADA, lambda _: [placement(), fleet_member("d")], id="placement"),
+        pytest.param(OCM, lambda _: [BY_ITSELF], id="set"),
+    ],
+)
+def test_validate_says_of_staged_deliveries_what_a_pass_says(
+    api: StagedApi,
+    changed: Callable[[StagedFleet], Sequence[Body]],
+    tmp_path: Path,
+    capsys: Capsys,
+) -> None:
+    """Before it, in the same words; nothing else is wrong."""
+    told = StagedFleet.begun(tmp_path / "fleet", api).run(api.web("2", 3))
+    told.fleet.commit(files_of(*changed(told)), "Change")
+
+    code, out, _ = answer(told.fleet, capsys, "validate", "-o", "json")
+    findings = [one for one in json.loads(out)["findings"] if one["rule"].startswith("staged-")]
+    found = [(one["rule"], one["message"], one["expected"]) for one in findings]
+    faults = run_pass(told.fleet.folder, 600).outcome.faults
+    said = [(one.rule, one.message, one.expected) for one in faults if one.rule != "staged-held"]
+
+    assert (1, said) == (code, found)
+    assert said
 
 
 def test_a_missing_strategy_is_told_once(tmp_path: Path, capsys: Capsys) -> None:

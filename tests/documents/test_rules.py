@@ -116,7 +116,6 @@ NO_EXAMPLE = {
     "restore-commit": "a commit, which an example has not",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",
-    "staged-by-itself": "what a pass has selected before",
     "staged-held": "a change, not a state",
     "staged-stopped": "a change, not a state",
     "unreachable-braked": "a change, not a state",

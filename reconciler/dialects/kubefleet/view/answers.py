@@ -479,6 +479,7 @@ VIEW = View(
     written=WrittenAnswers(
         references=dangling_in_kubefleet,
         brought=brought_by_placements,
+        rolled_out=lambda known: ((one.object, one.by) for one in brought_by_placements(known)),
         unmakeable=late("reconciler.dialects.kubefleet.make_before_break", "unmakeable"),
         warnings=late("reconciler.dialects.kubefleet.make_before_break", "warnings_of"),
         instructed=instructed_by_kubefleet,

@@ -31,7 +31,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     standing_set,
     template_id,
 )
-from reconciler.dialects.ocm.rollout import decode_strategy
 from reconciler.dialects.renderer import (
     NO_INSTRUCTIONS,
     UNKNOWN_OBJECTS,
@@ -226,14 +225,12 @@ class OcmRenderer:
         if source[:2] != (WORK_GROUP, REPLICA_SET) or output is None or manifest is None:
             return None
         wanted, record = standing_set(manifest), decode_record(output.body)
-        strategies = (decode_strategy(one.strategy) for one in wanted.references)
-        by_itself = not all(one.is_at_once for one in strategies)
         works = {one.cluster: one for one in reversed(record.works)}
         return PlacedContent(
             clusters=frozenset(works),
             content=lambda: wanted.content,
             copies=partial(_REPORTED, source, wanted, works, self.world.known.scopes),
-            rolled_out_by=source if by_itself else None,
+            rolled_out_by=source if wanted.rolls_out else None,
         )
 
     def unmarked(self, owner: ObjectKey, /) -> Reach:

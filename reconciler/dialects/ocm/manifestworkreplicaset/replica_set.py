@@ -22,7 +22,7 @@ from datetime import datetime
 from typing import cast
 
 from reconciler.dialects.ocm.api.placement import WORK_GROUP
-from reconciler.dialects.ocm.rollout import RolloutStatus
+from reconciler.dialects.ocm.rollout import RolloutStatus, decode_strategy
 from reconciler.manifests.admission import digest
 from reconciler.manifests.identity import namespace_for
 from reconciler.model.body import Body
@@ -82,6 +82,11 @@ class ReplicaSet:
     def label(self) -> str:
         """The value of the label by which its ManifestWorks are found."""
         return f"{self.namespace}.{self.name}"
+
+    @property
+    def rolls_out(self) -> bool:
+        """Whether it has a rollout strategy of its own, so that nobody else stages it."""
+        return not all(decode_strategy(one.strategy).is_at_once for one in self.references)
 
     @property
     def content(self) -> Body:

@@ -28,6 +28,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     REPLICA_SET,
     WORK,
     decode_record,
+    standing_set,
 )
 from reconciler.dialects.ocm.view.placed import (
     CORDON,
@@ -117,6 +118,13 @@ def brought_by_sets(referable: Known) -> Iterator[Brought]:
     for manifest in referable.of_kind(*SET):
         for key, position in carried(manifest, referable.world.known).items():
             yield Brought(manifest.key, f"{TEMPLATE}/workload/manifests/{position}", key)
+
+
+def _rolled_out_by_sets(referable: Known) -> Iterator[tuple[ObjectKey, ObjectKey]]:
+    """Yield the sets that have a rollout strategy of their own."""
+    for manifest in referable.of_kind(*SET):
+        if standing_set(manifest).rolls_out:
+            yield manifest.key, manifest.key
 
 
 def _selected(row: Row) -> str:
@@ -331,6 +339,7 @@ VIEW = View(
     written=WrittenAnswers(
         references=dangling_in_ocm,
         brought=brought_by_sets,
+        rolled_out=_rolled_out_by_sets,
         instructed=instructed_by_sets,
         unmakeable=unmakeable,
         warnings=lambda effects: step_warnings(effects, {(CLUSTER_GROUP, "Placement")}),
