@@ -390,7 +390,14 @@ def _part_of(
         ),
         waits=waits_of_step(key, subject_of(key), moved.move),
         explain=partial(
-            explain, asked_of(key, converged, members, now, external=placement.is_external)
+            explain,
+            asked_of(
+                key,
+                converged,
+                members,
+                now,
+                external=files.overriding(members) if placement.is_external else None,
+            ),
         ),
         scored=scored,
     )

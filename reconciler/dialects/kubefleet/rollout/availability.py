@@ -72,6 +72,9 @@ class Overriding(Protocol):
     def versions(self, lists: Body, /) -> str:
         """Return of which versions those of a list are as they are now, as a note."""
 
+    def behind(self, bindings: Iterable[Binding], snapshots: Sequence[Body], /) -> set[ObjectKey]:
+        """Return those that a run would bring otherwise than bindings have them."""
+
 
 class _NothingOverridden:
     """No override."""
@@ -83,6 +86,10 @@ class _NothingOverridden:
     def versions(self, _lists: Body, /) -> str:
         """Return none."""
         return ""
+
+    def behind(self, _bindings: Iterable[Binding], _snapshots: Sequence[Body], /) -> set[ObjectKey]:
+        """Return none."""
+        return set()
 
 
 def prepared_conditions(overridden: OverriddenResources, generation: int) -> Iterator[Condition]:

@@ -438,21 +438,38 @@ class OverrideVersions:
         """
         known, found, picked = self._places(), dict[str, tuple[str, str]](), list[Override]()
         for name, key, snapshot in _listed(lists):
-            manifest = world.inputs.get(key)
-            if name in known:
-                path, blob = known[name]
-                manifest = version_in(world, OverrideVersion(key, path, blob, ""), key)
-                if manifest is None:
-                    why = f"{key} is held on an earlier version (git blob {blob[:SHOWN]})"
-                    raise PastContent(f"{why}, which is not in this repository")
-            elif manifest is None:
+            manifest = _version(world, key, known.get(name))
+            if manifest is None:
                 continue
-            else:
-                path = manifest.origin.path
-                blob = world.blobs.get(path, "")
-            found[name] = path, blob
+            path = manifest.origin.path
+            found[name] = known.get(name) or (path, world.blobs.get(path, ""))
             picked.append(decode_override(key, mapping(manifest.body, "spec"), snapshot))
         return PickedOverrides(picked, _note(found))
+
+    def behind(self, world: World, lists: Body, now: Iterable[Override]) -> list[ObjectKey]:
+        """Return the overrides that a run would bring otherwise than a binding has them, sorted.
+
+        What counts is what they say, not in which file. One differs, too, whose version cannot be
+        read, since it is another one by now.
+
+        Args:
+            world: Where they are read from.
+            lists: As the spec of the binding has them.
+            now: Those of its cluster as they are now.
+        """
+        known = self._places()
+        held, others = dict[ObjectKey, Override](), set[ObjectKey]()
+        for name, key, snapshot in _listed(lists):
+            try:
+                manifest = _version(world, key, known.get(name))
+            except PastContent:
+                others.add(key)
+                continue
+            if manifest is not None:
+                held[key] = decode_override(key, mapping(manifest.body, "spec"), snapshot)
+        wanted = {_key_of(one.namespace, one.snapshot): one for one in now}
+        others |= {key for key in held | wanted if held.get(key) != wanted.get(key)}
+        return sorted(others)
 
     def among(self, lists: Body) -> str:
         """Return the versions of what a binding lists, as a note."""
@@ -485,6 +502,27 @@ class OverrideVersions:
         return found
 
 
+def _version(world: World, key: ObjectKey, place: tuple[str, str] | None) -> Manifest | None:
+    """Return an override in a version, or as it is, `None` if it is not there any more.
+
+    Args:
+        world: Where it is read from.
+        key: The override.
+        place: Path and git blob of its version, `None` for no version.
+
+    Raises:
+        PastContent: The version cannot be read.
+    """
+    if place is None:
+        return world.inputs.get(key)
+    path, blob = place
+    manifest = version_in(world, OverrideVersion(key, path, blob, ""), key)
+    if manifest is None:
+        why = f"{key} is held on an earlier version (git blob {blob[:SHOWN]})"
+        raise PastContent(f"{why}, which is not in this repository")
+    return manifest
+
+
 def _note(places: Mapping[str, tuple[str, str]]) -> str:
     return write_note(places) if places else ""
 
@@ -492,13 +530,14 @@ def _note(places: Mapping[str, tuple[str, str]]) -> str:
 def _listed(lists: Body) -> Iterator[tuple[str, ObjectKey, str]]:
     """Yield what a binding lists: names in notes, keys, and names of snapshots."""
     for snapshot in strings(lists, "clusterResourceOverrideSnapshots"):
-        yield snapshot, _key_of("ClusterResourceOverride", "", snapshot), snapshot
+        yield snapshot, _key_of("", snapshot), snapshot
     for one in bodies(lists, "resourceOverrideSnapshots"):
         namespace, snapshot = text(one, "namespace"), text(one, "name")
-        yield f"{namespace}/{snapshot}", _key_of("ResourceOverride", namespace, snapshot), snapshot
+        yield f"{namespace}/{snapshot}", _key_of(namespace, snapshot), snapshot
 
 
-def _key_of(kind: str, namespace: str, snapshot: str) -> ObjectKey:
+def _key_of(namespace: str, snapshot: str) -> ObjectKey:
+    kind = "ResourceOverride" if namespace else "ClusterResourceOverride"
     return ObjectKey(PLACEMENT_GROUP, kind, namespace, snapshot.rpartition("-")[0])
 
 

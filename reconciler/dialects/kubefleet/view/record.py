@@ -43,6 +43,7 @@ from reconciler.dialects.kubefleet.api.placement import (
 from reconciler.dialects.kubefleet.api.snapshots import annotations_of, is_latest
 from reconciler.dialects.kubefleet.eviction import EVICTION
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
+from reconciler.dialects.kubefleet.rollout.availability import Overriding
 from reconciler.dialects.kubefleet.rollout.rollout import (
     NO_ROOM,
     ROLLOUT_STARTED,
@@ -319,16 +320,19 @@ def asked_of(
     members: Members,
     now: datetime,
     *,
-    external: bool = False,
+    external: Overriding | None = None,
 ) -> AskedPlacement:
     """Return what the explanation of a converged placement is made of.
 
-    With `external` it is rolled out by runs only.
+    Args:
+        key: The placement.
+        converged: Where it converged.
+        members: All clusters.
+        now: Moment of the pass.
+        external: Of one that is rolled out by runs only, what applies its overrides.
     """
-    latest = latest_master(converged.resources.values(), key.name)
-    behind = any(is_behind(one, latest) for one in converged.bindings.values())
     lacking = lacks_in(converged.bindings.values())
-    idle = external and behind and all(is_over(one.status) for one in converged.runs)
+    idle = external is not None and all(is_over(one.status) for one in converged.runs)
     return AskedPlacement(
         key=key,
         snapshot=converged.snapshot,
@@ -337,14 +341,26 @@ def asked_of(
         members=members,
         now=now,
         runs=converged.runs,
-        waits=_waits(key, lacking, idle=idle),
+        waits=_waits(key, lacking, converged, external if idle else None),
     )
 
 
-def _waits(key: ObjectKey, lacking: Mapping[str, str], *, idle: bool) -> str:
+def _waits(
+    key: ObjectKey,
+    lacking: Mapping[str, str],
+    converged: ConvergedPlacement,
+    idle: Overriding | None,
+) -> str:
+    """Return what a placement waits for; `idle` is for one that no run is rolling out."""
     if lacking:
         return f"The update is held: {waits_for_room(lacking).removeprefix('; ')}."
-    return f"It {wait_for_run(key.namespace)}." if idle else ""
+    if idle is None:
+        return ""
+    snapshots, bindings = [*converged.resources.values()], converged.bindings.values()
+    latest = latest_master(snapshots, key.name)
+    behind = any(is_behind(one, latest) for one in bindings)
+    overrides = idle.behind(bindings, snapshots)
+    return f"It {wait_for_run(key.namespace, overrides)}." if behind or overrides else ""
 
 
 def explain_failure(key: ObjectKey, message: str) -> Explanation:

@@ -9,9 +9,10 @@ is judged once, so budgets count; one that was blocked stays so, and another is 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 from reconciler.dialects.kubefleet.api.binding import (
     Binding,
@@ -20,10 +21,12 @@ from reconciler.dialects.kubefleet.api.binding import (
     state_of,
     target_of,
 )
+from reconciler.dialects.kubefleet.api.member import member_labels
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
     AVAILABLE,
     BOUND,
+    CLUSTER,
     CLUSTER_SCOPED,
     IS_LATEST,
     PARENT,
@@ -35,6 +38,7 @@ from reconciler.dialects.kubefleet.api.names import (
     kinds_in,
     named_in,
     placement_key,
+    subject_of,
 )
 from reconciler.dialects.kubefleet.api.override_admission import (
     EvictionRequest,
@@ -63,6 +67,7 @@ from reconciler.dialects.kubefleet.api.updates import (
 )
 from reconciler.dialects.kubefleet.eviction import EVICTION, EXECUTED, is_over
 from reconciler.dialects.kubefleet.rollout.rollout import APPLIED
+from reconciler.dialects.kubefleet.snapshots.overrides import MemberLabels, OverrideTable
 from reconciler.dialects.kubefleet.updaterun.cycle import (
     FIRST_GENERATION,
     KnownRun,
@@ -83,6 +88,11 @@ from reconciler.dialects.kubefleet.updaterun.runs import (
 from reconciler.dialects.kubefleet.updaterun.runs import REQUEST_APPROVED as APPROVED
 from reconciler.dialects.kubefleet.updaterun.runs import condition_status as status_of
 from reconciler.dialects.kubefleet.view.placed import CORDON, clusters_in, owner_of, placement_of
+from reconciler.dialects.kubefleet.workgenerator.content import (
+    PlacementContent,
+    overrides_behind,
+    snapshots_of_placement,
+)
 from reconciler.dialects.view import (
     DRAINS,
     FINE,
@@ -104,6 +114,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.records import dataclass, field
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.surge import Surge, surge_in
 
@@ -196,6 +207,7 @@ def _fleet_binding(manifest: Manifest, surge: Surge | None) -> TreeNode:
 
 
 EARLIER = "an earlier version"
+EARLIER_OVERRIDES = "earlier overrides"
 TURN = "its turn in the rollout"
 
 
@@ -213,37 +225,67 @@ def copies_in(world: World, _now: datetime, /) -> Copies:
             owner = owner_of(manifest.key, manifest.body)
             if owner is not None and text(labels, IS_LATEST) == "true":
                 latest[owner].add(manifest.key.name)
+    awaited = AwaitedOverrides(world)
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
         if key.group != PLACEMENT_GROUP or key.kind != kinds_in(key.namespace).placement:
             return ()
         found = sorted(bindings.get(key, ()), key=lambda one: (one.target, one.name))
-        return tuple(_copies(found, latest.get(key, set())))
+        return tuple(_copies(found, latest.get(key, set()), awaited.of(key, found)))
 
     return of
 
 
-def _copies(bindings: Sequence[Binding], latest: set[str]) -> Iterator[CopyStatus]:
+def _copies(
+    bindings: Sequence[Binding], latest: set[str], awaited: Mapping[ClusterName, object]
+) -> Iterator[CopyStatus]:
     """Yield the copies of a placement, by cluster."""
     reports = {one.name: _report(one) for one in bindings}
-    awaited = [
+    unready = [
         one.target for one in bindings if one.state == BOUND and reports[one.name][0] not in FINE
     ]
     for binding in bindings:
         report, note = reports[binding.name]
         is_old = binding.state == BOUND and binding.resource_snapshot not in latest
+        earlier = EARLIER if is_old else EARLIER_OVERRIDES if binding.target in awaited else ""
         waits = ""
         if binding.state == UNSCHEDULED:
-            waits = waits_for_health(awaited, "available")
-        elif binding.state != BOUND or is_old:
-            waits = waits_for_health(awaited, "available") if awaited else TURN
+            waits = waits_for_health(unready, "available")
+        elif binding.state != BOUND or is_old or binding.target in awaited:
+            waits = waits_for_health(unready, "available") if unready else TURN
         yield CopyStatus(
             cluster=binding.target,
             leaving=binding.state == UNSCHEDULED,
             report=report,
-            note="; ".join(filter(None, (note, EARLIER if is_old else ""))),
+            note="; ".join(filter(None, (note, earlier))),
             waits_for=waits,
         )
+
+
+@dataclass(slots=True, eq=False)
+class AwaitedOverrides:
+    """The overrides that a run would bring to the clusters of placements, which runs hold."""
+
+    world: World
+    _table: OverrideTable = field(default_factory=OverrideTable)
+
+    def of(
+        self, key: ObjectKey, bindings: Iterable[Binding]
+    ) -> Mapping[ClusterName, Sequence[ObjectKey]]:
+        """Return those of each cluster of a placement that has another one, sorted."""
+        written = self.world.inputs.get(key)
+        if written is None or not waits_for_runs(written.body) or is_suspended(written.body):
+            return {}
+        snapshots = snapshots_of_placement(self.world, key)
+        content = PlacementContent(self.world, key, snapshots, self._table.of(self.world))
+        behind = {
+            one.target: overrides_behind(content, one, self._member(one.target)) for one in bindings
+        }
+        return {name: overrides for name, overrides in behind.items() if overrides}
+
+    def _member(self, name: ClusterName) -> MemberLabels | None:
+        cluster = self.world.inputs.get(ObjectKey(*CLUSTER, "", name))
+        return None if cluster is None else MemberLabels(name, member_labels(cluster.body))
 
 
 def _report(binding: Binding) -> tuple[Report, str]:
@@ -423,9 +465,17 @@ def _asked(stage: StageStatus) -> Iterator[str]:
             yield task.request
 
 
-def wait_for_run(namespace: str) -> str:
-    """Return that a placement waits for a run, a clause that its name precedes."""
-    return f"waits for a {kinds_in(namespace).run} that names it, as its strategy is External"
+def wait_for_run(namespace: str, overrides: Iterable[ObjectKey] = ()) -> str:
+    """Return that a placement waits for a run, a clause that its name precedes.
+
+    Args:
+        namespace: Of the placement.
+        overrides: Those that the run would bring otherwise than clusters have them.
+    """
+    names = [f"{one.kind} {subject_of(one)}" for one in sorted(set(overrides))]
+    change = f" and rolls out the change of {', '.join(names)}" if names else ""
+    run = kinds_in(namespace).run
+    return f"waits for a {run} that names it{change}, as its strategy is External"
 
 
 def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
@@ -445,12 +495,13 @@ def waiting_in(world: World) -> Iterator[tuple[ObjectKey, str]]:
             if own is not None and (run.state == INITIALIZE or any(map(_is_asked, stages))):
                 yield manifest.key, run_sentence(run, status)
     idle = [one for one in _external(world) if one.key not in running]
-    bindings = _bindings(world) if idle else {}
+    bindings, awaited = _bindings(world) if idle else {}, AwaitedOverrides(world)
     for manifest in idle:
         latest, placed = _latest(world, manifest.key), bindings.get(manifest.key, ())
         behind = any(is_behind(binding, latest) for binding in placed)
-        if behind or manifest.key not in world.outputs:
-            yield manifest.key, wait_for_run(manifest.key.namespace)
+        overrides = [*chain.from_iterable(awaited.of(manifest.key, placed).values())]
+        if behind or overrides or manifest.key not in world.outputs:
+            yield manifest.key, wait_for_run(manifest.key.namespace, overrides)
 
 
 def _external(world: World) -> Iterator[Manifest]:

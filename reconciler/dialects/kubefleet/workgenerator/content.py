@@ -57,11 +57,13 @@ from reconciler.dialects.kubefleet.snapshots.overrides import (
     ANY_OVERRIDE,
     SHOWN,
     IsNamespaced,
+    MemberLabels,
     Override,
     Overrides,
     OverrideTarget,
     OverrideVersions,
     PastContent,
+    overrides_of_cluster,
     overrides_of_placement,
     overrides_read,
     target_of,
@@ -248,6 +250,29 @@ def overrides_asked(
         elif key.kind in RESOURCE_SNAPSHOTS:
             snapshots.append(body)
     yield from PlacementContent(world, owner, snapshots, overrides).asked(masters - {""})
+
+
+def overrides_behind(
+    content: PlacementContent, binding: Binding, member: MemberLabels | None
+) -> list[ObjectKey]:
+    """Return the overrides that differ from those that runs brought to a cluster, sorted.
+
+    None where they cannot be told: then delivery, or the next run, says why.
+
+    Args:
+        content: Of a placement that runs roll out.
+        binding: One of its bindings; only one that is bound has any.
+        member: Its cluster, `None` if that is gone.
+    """
+    has_any = binding.state == BOUND and (binding.overrides or content.fleet_overrides)
+    if member is None or not has_any:
+        return []
+    try:
+        now = overrides_of_cluster(content.overrides(binding.resource_snapshot), member)
+    except UserError:
+        return []
+    versions = OverrideVersions(str(binding.annotations.get(VERSIONS, "")))
+    return versions.behind(content.world, binding.overrides, now)
 
 
 def _entries(snapshots: Iterable[Body]) -> Iterator[SnapshotEntry]:

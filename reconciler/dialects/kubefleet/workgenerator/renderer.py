@@ -61,6 +61,7 @@ from reconciler.dialects.kubefleet.workgenerator.content import (
     namespace_key,
     namespace_work,
     namespaces_along,
+    overrides_behind,
     parent_of,
     stored,
 )
@@ -512,6 +513,12 @@ class PlacementOverriding:
     def versions(self, lists: Body) -> str:
         """Return of which versions those of a list are as they are now, as a note."""
         return OverrideVersions("").pick(self.world, lists).versions
+
+    def behind(self, bindings: Iterable[Binding], snapshots: Sequence[Body]) -> set[ObjectKey]:
+        """Return those that a run would bring otherwise than bindings have them."""
+        content = PlacementContent(self.world, self.owner, snapshots, self.overrides)
+        found = (overrides_behind(content, one, self._member(one.target)) for one in bindings)
+        return set[ObjectKey]().union(*found)
 
     def _waits_for_runs(self) -> bool:
         """Return whether the placement is rolled out by runs only."""

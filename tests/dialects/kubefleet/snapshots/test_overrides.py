@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.overrides import (
     MemberLabels,
@@ -20,11 +21,12 @@ from reconciler.dialects.kubefleet.snapshots.overrides import (
     with_variables,
 )
 from reconciler.dialects.kubefleet.view.files import assumed_bindings, assumed_placements
+from reconciler.dialects.kubefleet.view.tree import copies_in, waiting_in
 from reconciler.errors import UserError
 from reconciler.manifests.text.reader import read
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
-from tests.builders import Body, configmap, configuration, deployment, metadata
+from tests.builders import Body, configmap, configuration, deployment, metadata, path_of
 from tests.delivery.test_transports import FOLDERS
 from tests.dialects.kubefleet.fleet import (
     EAST,
@@ -34,6 +36,7 @@ from tests.dialects.kubefleet.fleet import (
     conditions,
     fixed,
     member,
+    placed,
     placement,
     run,
     stage,
@@ -489,6 +492,82 @@ def test_an_override_that_comes_or_goes_waits_for_a_run() -> None:
         told.run(seconds)
 
     assert {"a": 2, "b": 2} == replicas_in(told)
+
+
+WEB = ObjectKey(GROUP, "ClusterResourcePlacement", "", "web")
+IDLE = (
+    "waits for a ClusterStagedUpdateRun that names it and rolls out the change of "
+    "ResourceOverride default/web, as its strategy is External"
+)
+
+
+def waiting_clusters(told: Story) -> dict[str, str]:
+    """Cluster where web waits to what is noted of it there."""
+    copies = copies_in(told.world(), told.now)(WEB)
+    return {str(one.cluster): one.note for one in copies if one.waits_for}
+
+
+def idle(told: Story) -> tuple[list[str], str]:
+    """What `status` says that web waits for, and the last sentence of `why`."""
+    asked = reconcile(told.world(), told.now, asked=frozenset({WEB}))
+    said = [clause for key, clause in waiting_in(told.world()) if key == WEB]
+    return said, asked.explanations[WEB]().rollout[-1]
+
+
+DONE = "ClusterStagedUpdateRun first has rolled out all stages."
+BEHIND = "earlier overrides"
+
+
+def test_an_override_that_no_run_rolls_out_is_told() -> None:
+    """Edited, or removed; not where another version says the same."""
+    told = rolled_out()
+
+    assert {} == waiting_clusters(told)
+    assert ([], DONE) == idle(told)
+
+    told.files[path_of(scaled(7))] += "# why\n"
+
+    assert {} == waiting_clusters(told)
+    assert ([], DONE) == idle(told)
+
+    told.put(scaled(8))
+
+    assert {"a": BEHIND, "b": BEHIND} == waiting_clusters(told)
+    assert ([IDLE], f"It {IDLE}.") == idle(told)
+
+    told.run(200)
+    told.drop(scaled(8)).run(210)
+
+    assert {"a": BEHIND, "b": BEHIND} == waiting_clusters(told)
+    assert ([IDLE], f"It {IDLE}.") == idle(told)
+
+
+def test_an_override_whose_version_is_lost_is_told() -> None:
+    """It is another one by now, whatever it was."""
+    told = rolled_out()
+    told.trees.clear()
+    told.put(scaled(8))
+
+    assert {"a": BEHIND, "b": BEHIND} == waiting_clusters(told)
+    assert ([IDLE], f"It {IDLE}.") == idle(told)
+
+
+def test_clusters_that_a_run_has_not_reached_wait_for_its_overrides() -> None:
+    """Though nothing else of it is new."""
+    told = rolled_out()
+    told.put(scaled(8), run(name="second")).run(200)
+
+    assert {"b": BEHIND} == waiting_clusters(told)
+    assert [] == idle(told)[0]
+
+
+def test_where_no_run_rolls_out_no_override_waits() -> None:
+    """A change of it applies at once."""
+    told = placed(placement(ALL), scaled(7))
+    told.put(scaled(8))
+
+    assert {} == waiting_clusters(told)
+    assert [] == list(waiting_in(told.world()))
 
 
 def test_a_strategy_that_may_not_change_lets_no_override_go() -> None:
