@@ -110,8 +110,8 @@ def order(
         given, _ = GivenDelivery.admitted(manifest, asked, output, stages, run.started_at)
         approved = _approved(run, given, stage, task) if approves and not run.is_over else ()
         wanted = RunOrder(run.id, given.generation, ordered, *approved)
-        if why := given.refusal_of(wanted, run):
-            raise UsageError(why)
+        if refusal := given.refusal_of(wanted, run):
+            raise UsageError(refusal.why)
         said = f"{action} {run.id}"
         # Carried out once: one that is there may still be to come, but an approval lasts.
         done = 0 if approves else (*run.heeded, *run.vain).count(wanted.text)

@@ -28,7 +28,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.edits.documents import cut
 from reconciler.manifests.edits.fields import Step, apply_steps
 from reconciler.manifests.text.emitter import encode
-from reconciler.model.identity import ObjectKey, RepositoryLayout
+from reconciler.model.identity import ObjectKey, Origin, RepositoryLayout
 from reconciler.model.records import dataclass
 from reconciler.model.text import enumerated, printable
 
@@ -389,12 +389,12 @@ def _accepted(
     with doing(PASSES):
         passes = passes_ahead(present, merged, now, settled)
         preview = look_ahead(present, merged, now, passes=passes)
-    paths = {
-        edit.key: edit.path if isinstance(edit, NewObject) else world.inputs[edit.key].origin.path
-        for edit in edits
-        if edit.key in bodies
+    places = {
+        one.key: Origin(one.path) if isinstance(one, NewObject) else world.inputs[one.key].origin
+        for one in edits
+        if one.key in bodies
     }
-    return _Edited(merged, passes[1], at_their_files(preview, merged, paths))
+    return _Edited(merged, passes[1], at_their_files(preview, merged, places, files))
 
 
 def _decided_world(

@@ -431,8 +431,8 @@ def _with_inputs(world: World, outcome: Outcome, changes: Iterable[Change]) -> W
         moved = replace(manifest, origin=replace(place, index=place.index - before))
         if key not in removed:
             inputs[key] = moved if before else manifest
-    removable = world.known.removable
-    holding = {m.origin.path for key, m in inputs.items() if (key.group, key.kind) in removable}
+    kinds = world.known.texts
+    holding = {m.origin.path for key, m in inputs.items() if (key.group, key.kind) in kinds}
     blobs, texts = dict(world.blobs), dict(world.texts)
     for path, change in changed.items():
         blobs.pop(path, None)

@@ -19,6 +19,7 @@ from reconciler.dialects.inventory import CopyReports, CopyTable
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.dialects.renderer import PlacedContent, Renderer, Renderers
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.manifests.text.positions import Spot, locate_all
 from reconciler.model.body import Body, keep_present
 from reconciler.model.decision import Wait
 from reconciler.model.fields import mapping
@@ -57,7 +58,7 @@ from reconciler.staging.staged_delivery import (
     staged_versions,
     staging_owners,
 )
-from reconciler.staging.strategy import Stage, decode_stages
+from reconciler.staging.strategy import Stage, decode_stages, missing_strategy
 
 NAMED = 3  # objects and clusters that are named in a fault
 NEXT_RUN = "the next change of content, which begins another run"
@@ -346,9 +347,9 @@ class _Staging:
     def _stages(self, manifest: Manifest, asked: StagedDelivery) -> tuple[Stage, ...]:
         strategy = find_strategy(self.world, asked.strategy)
         if strategy is None:
-            message = f"there is no {STRATEGIES[0][1]} {asked.strategy}, so no cluster is updated"
-            expected = f"the name of a {STRATEGIES[0][1]}"
-            self._fault(manifest, "staged-strategy", message, expected, "/spec/strategy")
+            names = {one.key.name for kind in STRATEGIES for one in self.world.of_kind(*kind)}
+            one = missing_strategy(asked.strategy, names, STRATEGIES)
+            self._fault(manifest, one.rule, one.message, one.expected, one.pointer)
             return ()
         return decode_stages(mapping(strategy.body, "spec"))
 
@@ -386,11 +387,25 @@ class _Staging:
     def _fault(
         self, manifest: Manifest, rule: str, message: str, expected: str, pointer: str = ""
     ) -> None:
-        self.faults.append(
-            Fault.of_manifest(
-                manifest, rule=rule, message=message, field=pointer, expected=expected
-            )
+        fault = Fault.of_manifest(
+            manifest, rule=rule, message=message, field=pointer, expected=expected
         )
+        self.faults.append(_at_field(self.world, manifest, fault) if pointer else fault)
+
+
+def _at_field(world: World, manifest: Manifest, fault: Fault) -> Fault:
+    """Return a fault at the line of its field, as `validate` has it.
+
+    It stays where the document begins if that cannot be told: of an edit that is tried out there is
+    no text, and of a file that is faulty an earlier version counts.
+    """
+    path = manifest.origin.path
+    faulty = {*(one.path for one in world.held), *(one.path for one in world.faults)}
+    if path not in world.texts or path in faulty:
+        return fault
+    spot = Spot(manifest.origin.index, fault.field)
+    line, column = locate_all(world.texts[path], [spot])[spot]
+    return replace(fault, line=line, column=column)
 
 
 def _labels_in(world: World) -> Mapping[ClusterName, Mapping[str, str]]:

@@ -277,6 +277,7 @@ def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
         outputs=frozenset(api.id for api in apis if api.writer is not Writer.PEOPLE),
         owned=frozenset(api.id for api in listed if api.writer is Writer.OURS),
         removable=frozenset(api.id for api in listed if api.removable),
+        texts=frozenset(api.id for api in listed if api.removable or api.located),
         suspendable=frozenset(api.id for api in listed if api.suspendable),
         short={short: api.kind.lower() for api in listed for short in api.short},
         reported={api.id: api.reported_in for api in listed if api.reported_in},

@@ -73,6 +73,7 @@ class ApiKind:
         short: Short names, as kubectl has them; those of upstream's CRD.
         suspendable: Whether the annotation that suspends is read on it.
         removable: Whether a pass removes it from the file of a person once it is over.
+        located: Whether passes tell what is wrong with it at the line of a field.
         read: Whether it controls anything here; if not, people are warned of it.
         reported_in: Where clusters report objects of it: the namespace, or of a kind without one
             the name, but for the name of the cluster, which `{}` stands for; `""` if they report
@@ -90,6 +91,7 @@ class ApiKind:
     short: tuple[str, ...] = ()
     suspendable: bool = False
     removable: bool = False
+    located: bool = False
     read: bool = True
     reported_in: str = ""
     overlaid: bool = False
@@ -112,6 +114,8 @@ class KnownKinds:
         outputs: Kinds that have a folder below the output root.
         owned: Kinds that only a pass writes.
         removable: Kinds that people write and a pass may remove from their file.
+        texts: Kinds for which the text of a file is kept: these, and those of whose fields passes
+            tell the lines.
         suspendable: Kinds of these groups that a person may suspend; any workload may be.
         short: Short name to kind, in lower case.
         reported: Kinds of these groups that clusters report, with the namespace, see `ApiKind`.
@@ -124,6 +128,7 @@ class KnownKinds:
     outputs: frozenset[Kind]
     owned: frozenset[Kind]
     removable: frozenset[Kind]
+    texts: frozenset[Kind]
     suspendable: frozenset[Kind]
     short: Mapping[str, str]
     reported: Mapping[Kind, str] = field(default_factory=dict)

@@ -303,7 +303,8 @@ class World:
         past: Blob id to the documents of earlier versions of input files, from which clusters still
             have objects.
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
-        texts: Text of those input files from which a pass may have to remove a document.
+        texts: Text of those input files from which a pass may have to remove a document, or of
+            whose fields it tells the lines.
         faults: What is wrong with the inputs and outputs, sorted.
         traces: Of the unforeseen exceptions among the faults.
         held: The faulty files whose last good documents are in force, sorted.

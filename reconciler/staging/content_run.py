@@ -58,6 +58,13 @@ class PresentObject:
     clusters: frozenset[ClusterName]
 
 
+class OrderRefusal(NamedTuple):
+    """Why an order has no effect, and what would have one."""
+
+    why: str
+    expected: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenDelivery:
     """A staged delivery as a person gives it.
@@ -106,48 +113,60 @@ class GivenDelivery:
         for position, order in enumerate(self.asked.orders):
             if run is None or order.run != run.id:
                 if run is None or not _is_past(order.run, run, self.uid):
-                    refused.append(_in_vain(position, run, f"there is no run {shown(order.run)}"))
+                    refused.append(_in_vain(position, _of_no_run(order, run)))
                 continue
             if order.text in heeded:
                 heeded.remove(order.text)
                 continue
-            why = self.refusal_of(order, run)
+            refusal = self.refusal_of(order, run)
             if order.text in vain:
                 vain.remove(order.text)
-                why = why or f"the run {run.id} {IN_VAIN[order.action]} when it came"
-            if not why:
+                why = f"the run {run.id} {IN_VAIN[order.action]} when it came"
+                refusal = refusal or OrderRefusal(why, "no such order; it may be given anew then")
+            if refusal is None:
                 run = replace(_obey(order, run, now), heeded=(*run.heeded, order.text))
                 continue
-            refused.append(_in_vain(position, run, why))
+            refused.append(_in_vain(position, refusal))
             if order.action in IN_VAIN:
                 came.append(order.text)
         run = None if run is None else replace(run, vain=tuple(came))
         return run, tuple(refused)
 
-    def refusal_of(self, order: RunOrder, run: ContentRun) -> str:
-        """Return why an order of a run would have no effect, `""` if it has one.
+    def refusal_of(self, order: RunOrder, run: ContentRun) -> OrderRefusal | None:
+        """Return why an order of a run would have no effect, `None` if it has one.
 
         Args:
             order: That is not carried out yet.
             run: As it is.
         """
         if order.generation != self.generation:
-            present = f"the present one is {self.generation}"
-            return f"it is about generation {order.generation}, {present}"
+            why = f"it is about generation {order.generation}, the present one is {self.generation}"
+            return OrderRefusal(why, f"generation {self.generation}, if the order still applies")
         if run.is_over:
-            return f"the run {run.id} is over: {run.state}"
+            why = f"the run {run.id} is over: {run.state}"
+            return OrderRefusal(why, "no such order; the next change of content begins another run")
         stopped = run.state is RunState.STOPPED
         if order.action is OrderedAction.RESUME and not stopped:
-            return f"the run {run.id} is not stopped"
+            return OrderRefusal(f"the run {run.id} is not stopped", "no such order until it is")
         if order.action is OrderedAction.STOP and stopped:
-            return f"the run {run.id} is stopped already: {run.reason}"
+            why = f"the run {run.id} is stopped already: {run.reason}"
+            return OrderRefusal(why, "Resume or Rollback, or no order")
         if order.action is not OrderedAction.APPROVE or order.task in self.approvals(order.stage):
-            return ""
+            return None
+        return self._refused_approval(order)
+
+    def _refused_approval(self, order: RunOrder) -> OrderRefusal:
+        """Return that no stage asks for an approval, and which ones are asked for."""
         names = [one.name for one in self.stages]
+        asked = [f"{task} of stage {name}" for name in names for task in self.approvals(name)]
+        expected = f"an approval that a stage asks for: {', '.join(asked)}"
+        if not asked:
+            expected = "no such order: no stage asks for approval"
         if order.stage not in names:
-            return f"there is no stage {shown(order.stage)}; only: {', '.join(names) or 'none'}"
+            why = f"there is no stage {shown(order.stage)}; only: {', '.join(names) or 'none'}"
+            return OrderRefusal(why, expected)
         when = "before" if order.task == BEFORE else "after"
-        return f"stage {shown(order.stage)} asks for no approval {when} it"
+        return OrderRefusal(f"stage {shown(order.stage)} asks for no approval {when} it", expected)
 
     def approvals(self, name: str) -> tuple[str, ...]:
         """Return the tasks of a stage that a person has to approve, as orders name them."""
@@ -361,10 +380,14 @@ IN_VAIN = {OrderedAction.RESUME: "was not stopped", OrderedAction.STOP: "was sto
 """Orders that must not wait for their moment: by then they would mean what nobody has seen."""
 
 
-def _in_vain(position: int, run: ContentRun | None, why: str) -> Violation:
-    pointer, message = f"/spec/orders/{position}", f"this order has no effect: {why}"
-    about = "a run, once there is one" if run is None else f"the run {run.id} as it is"
-    return Violation(pointer, "staged-order", message, f"an order of {about}")
+def _in_vain(position: int, refusal: OrderRefusal) -> Violation:
+    message = f"this order has no effect: {refusal.why}"
+    return Violation(f"/spec/orders/{position}", "staged-order", message, refusal.expected)
+
+
+def _of_no_run(order: RunOrder, run: ContentRun | None) -> OrderRefusal:
+    present = "no such order: there is no run yet" if run is None else f"the present run, {run.id}"
+    return OrderRefusal(f"there is no run {shown(order.run)}", present)
 
 
 def _is_past(run_id: str, run: ContentRun, uid: str) -> bool:

@@ -45,7 +45,11 @@ from reconciler.model.world import Manifest, World
 
 STAGED_DELIVERY: Kind = ("reconciler.dev", "StagedDelivery")
 STAGED_DELIVERY_KIND = ApiKind(
-    group=STAGED_DELIVERY[0], kind=STAGED_DELIVERY[1], writer=Writer.BOTH, short=("sd",)
+    group=STAGED_DELIVERY[0],
+    kind=STAGED_DELIVERY[1],
+    writer=Writer.BOTH,
+    short=("sd",),
+    located=True,
 )
 API_VERSION = "reconciler.dev/v1alpha1"
 NAMED = 3  # objects that are named in a fault

@@ -3,13 +3,17 @@
 A strategy is KubeFleet's; its runs and staged deliveries read it alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from reconciler.manifests.durations import decode_duration
+from reconciler.manifests.references import proposal
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.kinds import Kind
 from reconciler.model.labels import LabelSelector, decode_label_selector
 from reconciler.model.records import dataclass
+from reconciler.model.text import shown
 
 APPROVAL = "Approval"
 TIMED_WAIT = "TimedWait"
@@ -87,3 +91,16 @@ def decode_task(body: Body) -> StageTask:
     """Return a task before or after a stage."""
     wait = body.get("waitTime")
     return StageTask(fields.text(body, "type"), None if wait is None else decode_duration(wait))
+
+
+def missing_strategy(name: str, names: Collection[str], kinds: Collection[Kind]) -> Violation:
+    """Return that there is no strategy of a name, and which there are.
+
+    Args:
+        name: That a staged delivery asks for.
+        names: Those of the strategies that there are.
+        kinds: Of strategies.
+    """
+    what = " or ".join(sorted(kind for _, kind in kinds))
+    message = f"there is no {what} {shown(name)}, so no cluster is updated"
+    return Violation("/spec/strategy", "staged-strategy", message, proposal(name, names, what))

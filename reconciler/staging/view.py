@@ -13,7 +13,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.kinds import Kind
 from reconciler.model.moments import FIRST, format_moment
-from reconciler.model.text import enumerated, short_id, shown
+from reconciler.model.text import enumerated, short_id
 from reconciler.model.world import Manifest, World
 from reconciler.staging.staged_delivery import (
     AFTER,
@@ -334,15 +334,16 @@ def _for_others(
 def _foreseen(known: Known, manifest: Manifest, strategies: Collection[Kind]) -> Iterator[Dangling]:
     """Yield that a strategy is missing, or which orders have no effect on the run as it is."""
     from reconciler.staging.content_run import GivenDelivery  # noqa: PLC0415  # no column needs it
-    from reconciler.staging.strategy import decode_stages  # noqa: PLC0415  # likewise
+    from reconciler.staging.strategy import (  # noqa: PLC0415  # likewise
+        decode_stages,
+        missing_strategy,
+    )
 
     asked = decode_staged_delivery(manifest.body)
     names = {one for kind in strategies for one in known.names(*kind)}
     if asked.strategy not in names:
-        kinds = " or ".join(sorted(kind for _, kind in strategies))
-        message = f"there is no {kinds} {shown(asked.strategy)}, so no cluster is updated"
-        expected = proposal(asked.strategy, names, kinds)
-        yield Dangling(manifest.key, "/spec/strategy", "staged-strategy", message, expected)
+        one = missing_strategy(asked.strategy, names, strategies)
+        yield Dangling(manifest.key, one.pointer, one.rule, one.message, one.expected)
     keys = (ObjectKey(*kind, "", asked.strategy) for kind in strategies)
     strategy = next(filter(None, map(known.world.inputs.get, keys)), None)
     world = known.world

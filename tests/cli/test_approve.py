@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ Capsys = pytest.CaptureFixture[str]
 BY_ADA = ("--author", "Ada <ada@example.com>")
 GROUP = "placement.kubernetes-fleet.io"
 RUN = "policies/run.yaml"
+PARTS = ("path", "line", "column", "field", "rule", "message", "expected")
 BY_ITSELF = worlds.replica_set(version("2"), strategy=worlds.progressive())
 APPROVAL = "approvals/shop-v1-before-prod.yaml"
 
@@ -262,7 +264,7 @@ def test_validate_foresees_an_order_without_effect(tmp_path: Path, capsys: Capsy
 
     told.run()
 
-    assert f"stageddelivery/web.yaml:1:1: {why}" in answer(told.fleet, capsys, "status")[1]
+    assert f"stageddelivery/web.yaml:1:177: {why}" in answer(told.fleet, capsys, "status")[1]
 
 
 def _renamed(told: StagedFleet) -> tuple[Body, ...]:
@@ -272,6 +274,11 @@ def _renamed(told: StagedFleet) -> tuple[Body, ...]:
     return ({**order, "metadata": {"name": "also"}},)
 
 
+def _misspelt(told: StagedFleet) -> tuple[Body, ...]:
+    """An order about a stage that there is not."""
+    return (told.order("Approve", stage="nosuch", task="BeforeStage"),)
+
+
 @pytest.mark.parametrize(
     ("api", "changed"),
     [
@@ -279,6 +286,8 @@ def _renamed(told: StagedFleet) -> tuple[Body, ...]:
         pytest.param(KARMADA, lambda _: [staged_delivery("also")], id="two-select-it"),
         pytest.param(KARMADA, lambda _: [placement(), fleet_member("d")], id="placement"),
         pytest.param(OCM, lambda _: [BY_ITSELF], id="set"),
+        pytest.param(KARMADA, lambda _: [staged_delivery(strategy="carefull")], id="strategy"),
+        pytest.param(KARMADA, _misspelt, id="stage"),
     ],
 )
 def test_validate_says_of_staged_deliveries_what_a_pass_says(
@@ -287,15 +296,16 @@ def test_validate_says_of_staged_deliveries_what_a_pass_says(
     tmp_path: Path,
     capsys: Capsys,
 ) -> None:
-    """Before it, in the same words; nothing else is wrong."""
+    """Before it, at the same line, in the same words; nothing else is wrong."""
     told = StagedFleet.begun(tmp_path / "fleet", api).run(api.web("2", 3))
     told.fleet.commit(files_of(*changed(told)), "Change")
 
     code, out, _ = answer(told.fleet, capsys, "validate", "-o", "json")
     findings = [one for one in json.loads(out)["findings"] if one["rule"].startswith("staged-")]
-    found = [(one["rule"], one["message"], one["expected"]) for one in findings]
+    found = [tuple(one[name] for name in PARTS) for one in findings]
     faults = run_pass(told.fleet.folder, 600).outcome.faults
-    said = [(one.rule, one.message, one.expected) for one in faults if one.rule != "staged-held"]
+    parts = attrgetter(*PARTS)
+    said = [parts(one) for one in faults if one.rule != "staged-held"]
 
     assert (1, said) == (code, found)
     assert said
@@ -307,6 +317,37 @@ def test_a_missing_strategy_is_told_once(tmp_path: Path, capsys: Capsys) -> None
 
     assert 1 == answer(told.fleet, capsys, "status")[1].count("no ClusterStagedUpdateStrategy")
     assert "no ClusterStagedUpdateStrategy" in answer(told.fleet, capsys, "validate")[1]
+
+
+def test_a_plan_of_an_order_has_its_faults_at_their_lines(tmp_path: Path, capsys: Capsys) -> None:
+    """Those of the file as it would be written."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3))
+
+    _, out, _ = answer(told.fleet, capsys, "rollout", "stop", "web", "--dry-run")
+
+    assert "fault: stageddelivery/web.yaml:1:1: the run " in out
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        pytest.param({"stage": "nosuch"}, "BeforeStage of stage early", id="stage"),
+        pytest.param(
+            {"generation": 7}, "generation 1, if the order still applies", id="generation"
+        ),
+        pytest.param({"run": "9-0"}, "the present run, 1-", id="run"),
+    ],
+)
+def test_an_order_in_vain_says_which_one_would_have_an_effect(
+    more: Mapping[str, object], expected: str, tmp_path: Path
+) -> None:
+    """Stages that ask for approval, the generation of now, the run of now."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3))
+    approval = {"stage": "early", "task": "BeforeStage", **more}
+    told.fleet.commit(files_of(told.order("Approve", **approval)), "Approve")
+    (fault,) = run_pass(told.fleet.folder, 600).outcome.faults
+
+    assert expected in fault.expected
 
 
 def test_the_stage_that_waits_is_approved(tmp_path: Path, capsys: Capsys) -> None:

@@ -15,6 +15,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.edits.changes import replica_field
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.positions import Spot, locate_all
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey, Origin
@@ -22,7 +23,7 @@ from reconciler.model.kinds import Kind
 from reconciler.model.moments import format_moment
 from reconciler.model.records import dataclass, replace
 from reconciler.model.text import shown
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.multicluster.cluster_profile import CLUSTER_PROFILE, HEALTHY
 from reconciler.rebalance.target import REBALANCER
 
@@ -176,16 +177,31 @@ def put(world: World, changed: Mapping[ObjectKey, Body]) -> World:
     return replace(world, inputs=there, blobs=blobs, kinds=world.kinds.next())
 
 
-def at_their_files(preview: Preview, merged: World, paths: Mapping[ObjectKey, str]) -> Preview:
+def at_their_files(
+    preview: Preview,
+    merged: World,
+    places: Mapping[ObjectKey, Origin],
+    files: Mapping[str, bytes | None],
+) -> Preview:
     """Return a preview of edits whose faults are at the files that people write.
 
     Args:
         preview: Of the world with the edits.
         merged: That world, in which each edited object has a file of its own.
-        paths: Where people write these objects.
+        places: Where people write these objects.
+        files: The texts of these files with the edits.
     """
-    homes = {merged.inputs[key].origin.path: path for key, path in paths.items()}
-    faults = {replace(one, path=homes.get(one.path, one.path)): None for one in preview.faults}
+    homes = {merged.inputs[key].origin.path: place for key, place in places.items()}
+
+    def at_home(fault: Fault) -> Fault:
+        place = homes.get(fault.path)
+        if place is None:
+            return fault
+        spot = Spot(place.index, f"{place.pointer}{fault.field}")
+        line, column = locate_all(files.get(place.path) or b"", [spot])[spot]
+        return replace(fault, path=place.path, line=line, column=column, field=spot.pointer)
+
+    faults = dict.fromkeys(map(at_home, preview.faults))
     return replace(
         preview,
         faults=tuple(one for one in faults if one not in preview.mended),

@@ -245,11 +245,11 @@ def _partial(files: Iterable[FileValidation]) -> dict[str, FileValidation]:
 
 
 def _texts(files: Iterable[FileValidation], known: KnownKinds) -> dict[str, bytes]:
-    """Return the content of the files that hold what a pass may remove."""
+    """Return the content of the files that hold what a pass may remove, or tells the lines of."""
     return {
         file.path: file.data
         for file in files
-        if any((d.identity.group, d.identity.kind) in known.removable for d in file.documents)
+        if any((d.identity.group, d.identity.kind) in known.texts for d in file.documents)
     }
 
 

@@ -30,9 +30,10 @@ _decode = json.JSONDecoder().decode
 def needs_text(file: FileValidation, known: KnownKinds) -> bool:
     """Return whether the text of a file is asked for once it was read.
 
-    It is where something is wrong, and where a pass may have to remove a document.
+    It is where something is wrong, and where a pass may have to remove a document, or tells the
+    lines of its fields.
     """
-    return bool(file.broken or file.traces) or not known.removable.isdisjoint(_kinds(file))
+    return bool(file.broken or file.traces) or not known.texts.isdisjoint(_kinds(file))
 
 
 def is_storable(file: FileValidation, known: KnownKinds) -> bool:
