@@ -12,7 +12,7 @@ A cluster that is new to an object gets the version of its stage: the old one wh
 begun.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -233,6 +233,7 @@ def advance(record: StagedRecord, view: StagingView) -> StagingProgress:
 
 
 def _advanced(record: StagedRecord, view: StagingView) -> StagingProgress:
+    lost = _lost(record, view)
     record = _followed(record, view)
     run, refused = view.given.obeyed(record.run, view.now)
     if run is not None and not any(one.before for one in record.objects.values()):
@@ -240,8 +241,17 @@ def _advanced(record: StagedRecord, view: StagingView) -> StagingProgress:
     record = replace(record, run=run)
     if run is None or run.state is not RunState.UPDATING:
         return StagingProgress(record=record, refused=refused)
-    step = _RunStep(record, run, view)
+    step = _RunStep(record, run, view, lost)
     return StagingProgress(record=step.take(), refused=refused, ahead=step.ahead)
+
+
+def _lost(record: StagedRecord, view: StagingView) -> Mapping[ClusterName, Sequence[ObjectKey]]:
+    """Return which staged objects are not on a cluster any more, by the clusters they left."""
+    lost: dict[ClusterName, list[ObjectKey]] = {}
+    for key in sorted(view.staged.keys() & record.objects.keys()):
+        for name in sorted(record.objects[key].before.keys() - view.staged[key].clusters):
+            lost.setdefault(name, []).append(key)
+    return lost
 
 
 def _followed(record: StagedRecord, view: StagingView) -> StagedRecord:
@@ -455,9 +465,15 @@ def _stage_of(cluster: ClusterName, view: StagingView) -> str | None:
 class _RunStep:
     """The step that a run takes in a pass; what is ahead is known once it is taken."""
 
-    def __init__(self, record: StagedRecord, run: ContentRun, view: StagingView) -> None:
-        """Begin with a run that is under way."""
-        self.record, self.run, self.view = record, run, view
+    def __init__(
+        self,
+        record: StagedRecord,
+        run: ContentRun,
+        view: StagingView,
+        lost: Mapping[ClusterName, Sequence[ObjectKey]],
+    ) -> None:
+        """Begin with a run that is under way, and with what clusters have lost since."""
+        self.record, self.run, self.view, self.lost = record, run, view, lost
         self.changing = {
             key: one for key, one in record.objects.items() if one.before and not one.left
         }
@@ -475,10 +491,11 @@ class _RunStep:
         by_stage: dict[str | None, list[ClusterName]] = {}
         for name in pending:
             by_stage.setdefault(_stage_of(name, self.view), []).append(name)
+        under_way = {one.name for one in self.run.stages if one.started_at and not one.ended_at}
         over = all(
-            self._passes(stage, by_stage[stage.name])
-            for stage in self.view.given.stages
-            if stage.name in by_stage
+            self._passes(stage, by_stage.get(stage.name, ()))
+            for stage in (*self._removed(under_way), *self.view.given.stages)
+            if stage.name in by_stage or stage.name in under_way
         )
         self._plan(by_stage)
         if over and self.run.outside:
@@ -490,6 +507,20 @@ class _RunStep:
             for key, one in self.record.objects.items()
         }
         return StagedRecord(run=_over(self.run, self.view.now), objects=objects)
+
+    def _removed(self, under_way: Collection[str]) -> Iterator[Stage]:
+        """Yield the stages that have begun and are not in the strategy any more."""
+        named = {stage.name for stage in self.view.given.stages}
+        for name in (one.name for one in self.run.stages if one.name in under_way):
+            if name not in named:
+                yield Stage(
+                    name=name,
+                    selector=None,
+                    sorting_label=None,
+                    concurrency=None,
+                    before=(),
+                    after=(),
+                )
 
     def _plan(self, by_stage: Mapping[str | None, Sequence[ClusterName]]) -> None:
         """Note which clusters are to come, stage by stage, and which are in none."""
@@ -569,9 +600,16 @@ class _RunStep:
         return [key for key, one in self.changing.items() if cluster in one.before]
 
     def _judged(self, one: ClusterProgress) -> ClusterProgress:
-        """Return a cluster with what it reports of the new version; one that is left is done."""
+        """Return a cluster with what it reports of the new version.
+
+        One that an object has left before that will never report: the version may be the reason.
+        """
         if one.ended_at is not None:
             return one
+        if lost := self.lost.get(one.name):
+            names = enumerated([f"{key.namespace}/{key.name}".strip("/") for key in lost], NAMED)
+            failure = f"{names} left it before it reported that the new version runs"
+            return one._replace(ended_at=self.view.now, failure=failure)
         objects = self._on(one.name)
         states = [self._state(key, one) for key in objects]
         failure = next((state for state in states if state not in (*WAITING, RUNS)), "")

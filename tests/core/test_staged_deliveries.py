@@ -353,6 +353,56 @@ def test_a_failing_canary_stops_the_run() -> None:
     assert {"a": "2 x3", "b": "2 x3", "c": "2 x3"} == images(told)
 
 
+@pytest.mark.parametrize("more", [{"taints": [taint(effect="NoExecute")]}, None])
+def test_a_canary_that_is_lost_before_it_succeeds_stops_the_run(
+    more: Mapping[str, Any] | None,
+) -> None:
+    """Whatever took the object off it: it will never report that the version runs."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    if more is None:
+        del told.files[path_of(cluster("a"))]
+    else:
+        told.put(in_stage("a", "canary", **more))
+
+    assert ["staged-stopped"] == rules(told.run(20))
+    assert reason(told) == (
+        "stage canary failed on 1 cluster: a: default/web left it before it reported that the new "
+        "version runs"
+    )
+    assert {"b": "1 x3", "c": "1 x3"}.items() <= images(told).items()
+
+    told.put(staged_delivery(orders=[order(told, "Resume")]))
+
+    assert [] == rules(told.run(30))
+    assert {"b": "2 x3", "c": "2 x3"}.items() <= images(told).items()
+
+
+@pytest.mark.parametrize("name", ["canary", "other"])
+def test_a_stage_that_has_begun_is_not_left_by_other_labels_or_stages(name: str) -> None:
+    """Nothing goes on before its clusters succeed; the strategy may have another stage by then."""
+    told = begun(*THREE)
+    told.put(version("2")).run(10)
+    told.put(in_stage("a", "none"), strategy(stage(name), THREE[1])).run(20)
+
+    assert "waits for a in stage canary" == reason(told)
+    assert {"a": "2 x3", "b": "1 x3", "c": "1 x3"} == images(told)
+
+    hear(told, "a").run(30)
+    assert {"a": "2 x3", "b": "2 x3", "c": "2 x3"} == images(told)
+
+
+def test_a_wait_after_a_stage_outlasts_its_clusters() -> None:
+    """They have succeeded, and what is waited for is told by nobody else."""
+    told = begun(stage("canary", afterStageTasks=[waits("10m")]), stage("prod"))
+    told.put(version("2")).run(10)
+    hear(told, "a").run(20)
+    told.put(in_stage("a", "canary", taints=[taint(effect="NoExecute")])).run(30)
+
+    assert "waits for stage canary until 2026-11-20T12:10:20Z" == reason(told)
+    assert "1 x3" == images(told)["b"]
+
+
 def test_what_was_unhealthy_before_is_no_failure() -> None:
     """It did not become worse."""
     told = begun(*THREE)
