@@ -18,6 +18,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
+from reconciler.staging.staged_delivery import given_otherwise
 
 
 class CopyCounts(NamedTuple):
@@ -71,6 +72,8 @@ def count_copies(world: World, now: datetime, counted: CountedWorld | None = Non
     if counted is not None and now >= counted.at and _down_in(counted.world) == _down_in(world):
         affected = affected_since(counted.world, world)
         if not isinstance(affected, DependsOnOthers):
+            # Of what a staged run changes nothing is assumed.
+            affected |= given_otherwise(counted.world, world)
             before = _counted(counted.world, now, affected)
             return counted.counts.changed(before, _counted(world, now, affected))
     return _counted(world, now, world.outputs)

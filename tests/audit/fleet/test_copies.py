@@ -36,9 +36,10 @@ from tests.builders import (
     text,
     text_of,
 )
+from tests.core.test_staged_deliveries import RECORD, managed, staged_delivery
 from tests.delivery.test_transports import FOLDERS
 from tests.dialects.kubefleet.fleet import GROUP as FLEET
-from tests.dialects.kubefleet.fleet import fixed, member, placement
+from tests.dialects.kubefleet.fleet import fixed, member, placement, stage, strategy
 from tests.dialects.ocm import worlds
 from tests.dialects.ocm.worlds import SHOP, progressive, replica_set, settings_map, succeed
 from tests.golden import older_outputs
@@ -260,6 +261,31 @@ def test_a_set_that_is_reported_is_healthy() -> None:
     succeed(told, "a").run()
 
     assert {"a": "healthy"} == reported(told, SHOP)
+
+
+def test_nothing_is_assumed_of_a_set_while_a_run_brings_its_template_to_clusters() -> None:
+    """Neither of those that are held nor of those that were given it and say nothing."""
+    told = story(worlds.cluster_set(), worlds.binding(), worlds.placement())
+    told.put(managed("a", "canary"), managed("b", "prod"), configuration(delivery=FOLDERS))
+    told.put(strategy(stage("canary"), stage("prod")), replica_set())
+    told.put(staged_delivery(selector={"kind": "ManifestWorkReplicaSet"})).run(0)
+    assert CopyCounts(0, 0, 0, 2, 0) == count_copies(told.world(), after(90))
+
+    told.put(replica_set(settings_map("2"))).run(120)
+    world, late = told.world(), after(9_000)
+
+    assert ["no report yet"] * 2 == [
+        report_text(one) for one in CopiesOf(world, late).statuses(SHOP)
+    ]
+    assert world.outputs[SHOP].body == as_of(world, late).outputs[SHOP].body
+
+    del told.files[RECORD]
+    unstaged = told.world()
+    known = CountedWorld(world=unstaged, counts=count_copies(unstaged, late), at=late)
+    assert CopyCounts(0, 0, 0, 2, 0) == known.counts
+    assert [CopyCounts(0, 0, 0, 0, 2)] * 2 == [
+        count_copies(world, late, one) for one in (None, known)
+    ]
 
 
 def test_copies_are_counted_but_for_those_that_are_left() -> None:

@@ -1,11 +1,12 @@
 """What is known of the copies of a set of ManifestWorks: how far clusters are, whose turn it is.
 
-What is assumed of silent clusters counts, too. The status with it is what one look at the set says
-of the works that its file records, as passes decided last.
+What is assumed of silent clusters counts, too, but for those that a staged run has not brought to
+the template, or gave it to without a report: silence passes no stage. The status with it is what
+one look at the set says of the works that its file records, as passes decided last.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 
@@ -43,6 +44,11 @@ from reconciler.model.moments import add, format_moment, span
 from reconciler.model.records import dataclass
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest, World
+from reconciler.staging.staged_delivery import (
+    STAGED_DELIVERY,
+    StagedVersions,
+    staged_versions,
+)
 
 EARLIER = "an earlier template"
 TURN = "its turn in the rollout"
@@ -57,6 +63,7 @@ REPORTS: Mapping[RolloutStatus, tuple[Report, str]] = {
 
 def copies_in(world: World, now: datetime, /) -> Copies:
     """Return what knows of the copies of sets."""
+    staged = _staged(world)
 
     def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
         manifest = world.inputs.get(key) if key[:2] == (WORK_GROUP, REPLICA_SET) else None
@@ -64,19 +71,27 @@ def copies_in(world: World, now: datetime, /) -> Copies:
             return ()
         metadata = {**mapping(manifest.body, "metadata"), "namespace": key.namespace}
         wanted = decode_replica_set({**manifest.body, "metadata": metadata})
-        return tuple(_copies(key, wanted, world, now))
+        return tuple(_copies(key, wanted, world, _in_run(staged, key), now))
 
     return of
 
 
 def _copies(
-    key: ObjectKey, wanted: ReplicaSet, world: World, now: datetime
+    key: ObjectKey,
+    wanted: ReplicaSet,
+    world: World,
+    in_run: Container[ClusterName],
+    now: datetime,
 ) -> Iterator[CopyStatus]:
     """Yield the copies of a set, by cluster; then the clusters that have nothing of it yet."""
     output = world.outputs.get(key)
     works = decode_record(None if output is None else output.body).works
     present = template_id(wanted.template)
-    reports = [_report(key, wanted, work, world, now) for work in works]
+    seconds = settings_in(world).assume_after_seconds
+    reports = [
+        _report(key, wanted, work, world, None if work.cluster in in_run else seconds, now)
+        for work in works
+    ]
     awaited = [
         work.cluster
         for work, (report, _) in zip(works, reports, strict=True)
@@ -104,9 +119,14 @@ def _standing(status: CopyStatus) -> tuple[bool, int]:
 
 
 def _report(
-    key: ObjectKey, wanted: ReplicaSet, work: WorkRecord, world: World, now: datetime
+    key: ObjectKey,
+    wanted: ReplicaSet,
+    work: WorkRecord,
+    world: World,
+    seconds: int | None,
+    now: datetime,
 ) -> tuple[Report, str]:
-    """Return what is known of one work."""
+    """Return what is known of one work; after so many seconds of silence it is assumed to be up."""
     report = reported_work(
         key,
         wanted,
@@ -114,7 +134,7 @@ def _report(
         template_id(wanted.template),
         sources_of(wanted.template, world.known.scopes),
         world.feedback,
-        settings_in(world).assume_after_seconds,
+        seconds,
         now,
     )
     if report.assumed:
@@ -122,6 +142,16 @@ def _report(
     if not report.work.conditions:
         return Report.NONE, ""
     return REPORTS.get(rollout_status(report.work)[0], (Report.REPORTED, ""))
+
+
+def _staged(world: World) -> StagedVersions:
+    return staged_versions(world.outputs_of_kind(STAGED_DELIVERY))
+
+
+def _in_run(staged: StagedVersions, key: ObjectKey) -> Container[ClusterName]:
+    """Return the clusters of a set that a staged run is to bring to its template, or has left."""
+    record = staged.get(key)
+    return () if record is None else record.objects[key].before
 
 
 def _decided(key: ObjectKey, wanted: ReplicaSet, world: World) -> set[ClusterName]:
@@ -164,9 +194,17 @@ class _Hub:
         wanted, record = standing_set(written), decode_record(output.body)
         template = template_id(wanted.template)
         objects = sources_of(wanted.template, self.world.known.scopes)
+        in_run = _in_run(self._staged, key)
         works = [
             reported_work(
-                key, wanted, one, template, objects, self.world.feedback, self.seconds, self.now
+                key,
+                wanted,
+                one,
+                template,
+                objects,
+                self.world.feedback,
+                None if one.cluster in in_run else self.seconds,
+                self.now,
             )
             for one in record.works
         ]
@@ -189,6 +227,11 @@ class _Hub:
         if status is None:
             return None
         return decided_placement(status.body, self._decisions.get(key, ()))
+
+    @cached_property
+    def _staged(self) -> StagedVersions:
+        """Who has which versions of what is staged."""
+        return _staged(self.world)
 
     @cached_property
     def _decisions(self) -> Mapping[ObjectKey, list[Body]]:

@@ -270,9 +270,9 @@ def explain_set(
 
 
 def _state(work: ReportedWork) -> str:
-    """Return how far a cluster is; of a silent one from when on that is assumed."""
+    """Return how far a cluster is; what will be assumed later another template may prevent."""
     if work.until is not None:
-        return f"no report, assumed from {format_moment(work.until)} on"
+        return "no report yet"
     return f"{rollout_status(work.work)[0]}{', assumed' if work.assumed else ''}"
 
 
