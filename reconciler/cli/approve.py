@@ -118,10 +118,25 @@ def order(
         is_there = asked.orders.count(wanted) > done
         item = {name: value for name, value in wanted._asdict().items() if value != ""}
         steps = () if is_there else (AppendItem(("spec", "orders"), item),)
-        is_already = f"is {'approved' if approves else 'ordered'} already"
+        is_already = _standing(directory, to, manifest, run, wanted) if is_there else ""
         return [ObjectEdit(key=key, steps=steps, becomes=said, is_already=is_already)]
 
     return edit_objects(directory, to, edits, lambda names: f"{action.capitalize()} {names}")
+
+
+def _standing(
+    directory: Path, to: EditOptions, manifest: Manifest, run: ContentRun, wanted: RunOrder
+) -> str:
+    """Return what has become of an order that stands in its manifest."""
+    if wanted.text in run.heeded and wanted.action is OrderedAction.APPROVE:
+        when = "before" if wanted.task == BEFORE else "after"
+        return f"has approval {when} stage {wanted.stage} already"
+    written = decode_staged_delivery(manifest.body).orders
+    committed = open_fleet(directory, to.layout).world().inputs.get(manifest.key)
+    orders = () if committed is None else decode_staged_delivery(committed.body).orders
+    is_committed = orders.count(wanted) == written.count(wanted)
+    follows = "the next pass carries it out" if is_committed else "it is not committed yet"
+    return f"has this order already in {manifest.origin.path}; {follows}"
 
 
 def _record_of(directory: Path, to: EditOptions, world: World, key: ObjectKey) -> Manifest | None:

@@ -235,9 +235,19 @@ def test_orders_of_a_staged_delivery_are_lines_of_its_file(tmp_path: Path, capsy
     assert 2 == answer(fleet, capsys, "approve", "web")[0]
     assert 2 == answer(fleet, capsys, "rollout", "stop", "web", "early")[0]
     assert 0 == answer(fleet, capsys, "rollout", "approve", "web")[0]
+    stands = "stageddelivery/web has this order already in stageddelivery/web.yaml; "
+    again = answer(fleet, capsys, "rollout", "approve", "web")
+    assert (0, f"{stands}it is not committed yet\n") == (again[0], again[2])
     fleet.git("commit", "-qam", "Approve")
+    again = answer(fleet, capsys, "rollout", "approve", "web")
+    assert (0, f"{stands}the next pass carries it out\n") == (again[0], again[2])
     told.run()
     assert {"a": "2", "b": "2", "c": "1"} == told.images
+    again = answer(fleet, capsys, "rollout", "approve", "web", "early")
+    assert (0, "stageddelivery/web has approval before stage early already\n") == (
+        again[0],
+        again[2],
+    )
 
     code, _, err = answer(fleet, capsys, "rollout", "approve", "web")
     assert (2, True) == (code, "does not await approval (waits for b in stage " in err)
