@@ -112,7 +112,7 @@ def run(
         print_json(answer)
     if output != "json" and coming:
         click.echo("\n".join(("", *coming_lines(coming))))
-    if not happenings and not watch:
+    if not happenings and not coming and not watch:
         if subject is not None:
             _refuse_unknown(subject)
         note_if_empty(directory, revisions.loader.load(head))

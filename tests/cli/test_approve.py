@@ -148,6 +148,19 @@ def test_a_merge_lets_the_run_go_on(fleet: Checkout, capsys: Capsys) -> None:
     assert "prod of clusterstagedupdaterun/shop-v1 is approved already\n" == err
 
 
+def test_what_waits_is_told_by_the_command_that_status_names(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """Of each cluster, in the same words."""
+    _, out, _ = answer(fleet, capsys, "status")
+    (line,) = [one for one in out.splitlines() if "object waiting; " in one]
+    command = line.partition("`")[2].partition("`")[0].replace("OBJECT", "crp/shop").split()
+    _, told, _ = answer(fleet, capsys, *command[1:])
+
+    assert "member2 waits for its turn in the rollout" in out
+    assert "its turn in the rollout" in told
+
+
 def test_what_approved_an_earlier_run_is_told_and_ignored(fleet: Checkout, capsys: Capsys) -> None:
     """A run of the same name is another one; `approve` writes the file anew."""
     answer(fleet, capsys, "approve", "shop-v1")

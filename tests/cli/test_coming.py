@@ -126,6 +126,14 @@ def test_events_end_with_what_is_coming(fleet: Checkout, capsys: Capsys) -> None
     assert ["default/frontend", "default/settings"] == [one["subject"] for one in found["coming"]]
 
 
+def test_what_is_coming_is_an_event(fleet: Checkout, capsys: Capsys) -> None:
+    """Nobody is told that there is none because nothing has happened yet."""
+    of_settings = ("events", "configmap/settings", "--types")
+    code, out, err = answer(fleet, capsys, *of_settings, "Warning")
+
+    assert (0, [SETTINGS], "") == (code, coming_in(out), err)
+
+
 def test_of_many_the_first_are_listed() -> None:
     """The others are counted."""
     told = Coming(at=NOW, key=SHOP, subject="s", what="it goes", why="it waits", waits=True)

@@ -107,7 +107,7 @@ WORDS: Mapping[ProblemKind, KindWords] = {
         "object waiting",
         "objects waiting",
         Severity.WARNING,
-        "`reconciler events OBJECT` says for what",
+        "`reconciler tree OBJECT` says for what",
     ),
     ProblemKind.SUSPENDED: KindWords("suspended", "suspended", NOTE, "`reconciler resume` ends it"),
     ProblemKind.NOT_REBALANCED: KindWords(
