@@ -460,6 +460,28 @@ def test_a_delivery_on_the_served_branch_is_forged(
     assert "it was signed for delivery on fleet, not for main" == named[delivery][0]
 
 
+def test_a_fresh_clone_holds_the_fetched_branch_against_its_decision(
+    delivering_fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody makes a branch of their own of it before they ask."""
+    run_pass(delivering_fleet.folder, 0)
+    git(tmp_path, "clone", "--quiet", f"file://{delivering_fleet.folder}", "proven")
+    whole, said, _ = answer(Checkout(tmp_path / "proven"), capsys, "verify")
+    delivering_fleet.git("checkout", "--quiet", "fleet")
+    path = delivering_fleet.git("grep", "-l", "replicas: ").splitlines()[0].removeprefix("fleet:")
+    edited = re.sub(r"replicas: \d+", "replicas: 99", read(delivering_fleet, path))
+    delivering_fleet.commit({path: edited}, "Give it more")
+    delivering_fleet.git("checkout", "--quiet", "main")
+    git(tmp_path, "clone", "--quiet", f"file://{delivering_fleet.folder}", "tampered")
+
+    code, out, _ = answer(Checkout(tmp_path / "tampered"), capsys, "verify")
+
+    assert whole == 0
+    assert re.search(r"^origin/fleet: \d+ files match ", said, re.MULTILINE), said
+    assert code == 1
+    assert "origin/fleet: its head names no decision commit" in out
+
+
 def test_decisions_are_held_against_the_branch(
     delivering_fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,7 +38,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.manifests.paths import DELIVERY
 from reconciler.manifests.text.raw import Oversized
 from reconciler.model.identity import RepositoryLayout
-from reconciler.model.records import dataclass, field
+from reconciler.model.records import dataclass, field, replace
 from reconciler.model.remembered import Versioned, differing_keys
 from reconciler.model.settings import settings_in
 from reconciler.model.text import short_id
@@ -152,25 +152,26 @@ class BranchProof:
 
 
 def prove_branches(repository: Repository, loader: Loader, world: World) -> Iterator[BranchProof]:
-    """Yield a proof for each branch that a world is delivered to and that is there."""
+    """Yield a proof for each branch that a world is delivered to, as it is here or was fetched."""
     for name in decode_delivery(settings_in(world)).branches:
-        head = repository.find(name)
+        label = f"origin/{name}" if repository.is_only_fetched(name) else name
+        head = repository.find(name) if label == name else repository.find_fetched(name)
         if head is None:
             continue
         sources = delivered_from(repository, head)
         commit = "" if sources is None else sources.outputs
         try:
             if sources is not None:
-                yield _proof(repository, loader, name, head, sources)
+                yield replace(_proof(repository, loader, name, head, sources), branch=label)
                 continue
             message = "its head names no decision commit, so nothing was delivered to it"
             yield BranchProof(
-                branch=name, commit="", files=0, findings=(ProofFinding("", message),)
+                branch=label, commit="", files=0, findings=(ProofFinding("", message),)
             )
         except ReconcilerError as error:
             message = f"the decision commit {short_id(commit)} cannot be read: {error}"
             finding = ProofFinding("", message)
-            yield BranchProof(branch=name, commit=commit, files=0, findings=(finding,))
+            yield BranchProof(branch=label, commit=commit, files=0, findings=(finding,))
 
 
 def _proof(
