@@ -19,7 +19,7 @@ from reconciler.audit.previews.placement_moves import PlacementMove, moves_of, p
 from reconciler.audit.previews.warn import Question, warnings_of
 from reconciler.core.asked import Passes, SettledWorld, changed_keys, owners_of, passes_since
 from reconciler.core.changes import DeleteFile, Outcome
-from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.dialects import DIALECTS, RUNS, dialect_of
 from reconciler.core.message import RunProgress, progress_in
 from reconciler.core.reconcile import Memo, reconcile
 from reconciler.core.rounds import next_world
@@ -154,7 +154,7 @@ class Preview:
         averted: What would come later and does not with the change.
         later_anyway: What comes later with and without it.
         delivered: What the change does to the files of clusters on the branch that is served.
-        progress: What becomes of runs, and would not without the change.
+        progress: What becomes of runs, or waits for one, and would not without the change.
         roots: Folders that are roots of their own and that the change touches, too, sorted.
         shown: Which objects are shown, in words; `""` for all.
         hidden: How many objects change beside those.
@@ -252,8 +252,31 @@ def compared(
         removes=tuple(sorted(_removed(outcome, merged) - _removed(baseline, base))),
         recheck_at=outcome.recheck_at,
         delivered=delivery_changes(merged, outcome, baseline),
-        progress=tuple(one for one in progress_in(merged, outcome) if one not in anyway),
+        progress=(
+            *(one for one in progress_in(merged, outcome) if one not in anyway),
+            *(_held(base, merged, baseline, outcome) if warns else ()),
+        ),
     )
+
+
+def _held(base: World, merged: World, baseline: Outcome, outcome: Outcome) -> Iterator[RunProgress]:
+    """Yield what waits for a run that nobody has written, of what the change is about.
+
+    What a run itself waits for is told as its progress, and a lack of room as a problem.
+    """
+    before, after = next_world(base, baseline), next_world(merged, outcome)
+    known, changed = set(_waiting(before)), changed_keys(before.outputs, after.outputs)
+    touched = {*changed, *owners_of(after, changed)}
+    told = {one.key for one in outcome.decisions if one.problem}
+    for key, clause in _waiting(after):
+        is_news = key in touched or (key, clause) not in known
+        if is_news and key[:2] not in RUNS and key not in told:
+            yield RunProgress(key, clause)
+
+
+def _waiting(world: World) -> list[tuple[ObjectKey, str]]:
+    """Return what waits for a person, sorted, each with a clause that says for what."""
+    return sorted(one for api in DIALECTS for one in api.view().world.waiting(world))
 
 
 BY_MERGE = Cause(CauseKind.EDITED)

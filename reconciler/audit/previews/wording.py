@@ -337,10 +337,10 @@ class WarningJson(TypedDict):
 
 
 class ProgressJson(TypedDict):
-    """What becomes of a run."""
+    """What becomes of a run, or waits for one."""
 
-    object: Annotated[ObjectJson, "The run."]
-    clause: Annotated[str, "What becomes of it, or of one of its stages."]
+    object: Annotated[ObjectJson, "The run, or a placement that waits for one."]
+    clause: Annotated[str, "What becomes of it, or of one of its stages, or for what it waits."]
 
 
 class DeliveredJson(TypedDict):
@@ -370,7 +370,9 @@ class MergedJson(TypedDict):
     faults: Annotated[list[FaultJson], "Those that it brings."]
     mended: Annotated[list[FaultJson], "Those that it mends."]
     removes: Annotated[list[str], "People's files that the pass would remove."]
-    progress: Annotated[list[ProgressJson], "What becomes of staged update runs by it."]
+    progress: Annotated[
+        list[ProgressJson], "What becomes of staged update runs by it, or waits for one."
+    ]
     delivered: Annotated[
         list[DeliveredJson],
         "What becomes of the files of clusters by it, on the served branch.",

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from reconciler.audit.previews.preview import preview
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.api.names import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.overrides import (
@@ -540,6 +541,22 @@ def test_an_override_that_no_run_rolls_out_is_told() -> None:
 
     assert {"a": BEHIND, "b": BEHIND} == waiting_clusters(told)
     assert ([IDLE], f"It {IDLE}.") == idle(told)
+
+
+def planned(told: Story, edit: Body) -> list[str]:
+    """What a plan of an edit says of runs."""
+    base = told.world()
+    return [*map(str, preview(base, told.put(edit).world(), told.now).progress)]
+
+
+def test_a_plan_says_what_waits_for_a_run() -> None:
+    """An override or content that the change edits; not what waited before."""
+    told, waits = rolled_out(), [f"ClusterResourcePlacement web: {IDLE}"]
+
+    assert [] == planned(told, scaled(7))
+    assert waits == planned(told, scaled(8))
+    assert [] == planned(told, configmap(namespace="shop"))
+    assert waits == planned(told, deployment(replicas=3))
 
 
 def test_an_override_whose_version_is_lost_is_told() -> None:
