@@ -202,6 +202,14 @@ class _Staging:
         place = self.world.inputs[min(objects)]
         self.faults.append(_held(place, output.key, left, why, self._ends(objects)))
 
+    def _why_left(self, left: Collection[ObjectKey]) -> str:
+        """Return why objects are not staged any more by one that began to."""
+        by_itself = [key for key in left if self._rolled_out(key) is not None]
+        told = sorted(by_itself or left)
+        what = "rolled out by itself now" if by_itself else "not selected any more"
+        named = enumerated((one.plain for one in told), NAMED)
+        return f"{named} {'is' if len(told) == 1 else 'are'} {what}"
+
     def _ends(self, left: Collection[ObjectKey]) -> str:
         """Return what ends it that objects are left as they are."""
         if any(self._rolled_out(key) is not None for key in left):
@@ -246,10 +254,12 @@ class _Staging:
         )
         overrides = asked.on_change is StagedChange.OVERRIDES
         staged = self._present(self._own(manifest), overrides=overrides)
+        left = self._left(record, record.objects.keys() - staged.keys())
         view = StagingView(
             given=given,
             staged=staged,
-            left=self._left(record, record.objects.keys() - staged.keys()),
+            left=left,
+            why_left=self._why_left(left),
             labels=self.labels,
             reports=self._reports,
             is_readable=self._is_readable,
@@ -381,7 +391,7 @@ class _Staging:
             self.faults.append(_held(manifest, manifest.key, record, why, NEXT_RUN))
         elif any(one.left for one in record.objects.values()):
             left = {key: one for key, one in record.objects.items() if one.left}
-            kept, why = StagedRecord(objects=left), "they are not selected any more"
+            kept, why = StagedRecord(objects=left), self._why_left(left)
             self.faults.append(_held(manifest, manifest.key, kept, why, self._ends(left)))
 
     def _fault(

@@ -183,7 +183,8 @@ class StagingView:
     Attributes:
         given: What a person asks for.
         staged: The objects that it selects.
-        left: Those of its record that it does not select any more.
+        left: Those of its record that it does not stage any more.
+        why_left: Why it does not, a clause.
         labels: Labels of every cluster.
         reports: Returns what a cluster says of its copy of an object, or of each part that has one
             of its own; `None` where it says nothing.
@@ -194,6 +195,7 @@ class StagingView:
     given: GivenDelivery
     staged: Mapping[ObjectKey, PresentObject]
     left: Mapping[ObjectKey, PresentObject]
+    why_left: str
     labels: Mapping[ClusterName, Mapping[str, str]]
     reports: Callable[[ObjectKey, ClusterName], Sequence[CopyReport | None]]
     is_readable: Callable[[ContentVersion], bool]
@@ -481,6 +483,10 @@ class _RunStep:
 
     def take(self) -> StagedRecord:
         """Return the record after it."""
+        if not self.changing:
+            why, now = self.view.why_left, self.view.now
+            run = replace(self.run, state=RunState.LEFT, ended_at=now, reason=why)
+            return replace(self.record, run=run)
         versions = {one for found in self.changing.values() for one in found.before.values()}
         unread = (one for one in versions if not self.view.is_readable(one))
         lost = sorted(unread, key=lambda one: one.order)

@@ -359,6 +359,8 @@ class RunState(StrEnum):
     STOPPED = "Stopped"
     ROLLED_BACK = "RolledBack"
     FINISHED = "Finished"
+    LEFT = "Left"
+    """Over, since nobody stages any more what it changes; clusters keep what they have."""
 
 
 APPROVAL = "waits for approval "
@@ -375,7 +377,7 @@ class ContentRun:
         state: What it does.
         started_at: When it began.
         ended_at: When it ended, `None` if it has not.
-        reason: Why it does not go on, or what it waits for; `""` once it is over.
+        reason: Why it does not go on, or what it waits for; `""` once it is finished.
         heeded: The orders that were carried out, as texts.
         vain: Those that had no effect when they came, and are to have none later.
         stages: How far its stages are, in order; those without clusters are left out.
@@ -396,7 +398,7 @@ class ContentRun:
     @property
     def is_over(self) -> bool:
         """Whether nothing more comes of it."""
-        return self.state in (RunState.FINISHED, RunState.ROLLED_BACK)
+        return self.state in (RunState.FINISHED, RunState.ROLLED_BACK, RunState.LEFT)
 
     @property
     def waits_outside(self) -> bool:

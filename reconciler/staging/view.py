@@ -66,7 +66,8 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     key = change.key
     then, now = (readable_staged_record(one) for one in (change.before, change.after))
     for released in sorted(then.objects.keys() - now.objects.keys()) if change.after else ():
-        message = f"{released.plain} is not held back by it any more: not selected, or gone"
+        what = f"changes of {released.plain} are not held back any more"
+        message = f"{what}: it is not selected, or gone"
         yield key, UpstreamEvent(WARNING, "ObjectReleased", message)
     yield from _events_of_run(key, then.run, now.run)
 
@@ -124,6 +125,9 @@ def _ended(key: ObjectKey, run: ContentRun, *, resumed: bool) -> Iterator[Object
                 NORMAL, "RunFinished", f"Run {run.id} is over: no cluster has another version"
             ),
         )
+    elif run.state is RunState.LEFT:
+        message = f"Run {run.id} is left, and its clusters keep what they have: {run.reason}"
+        yield key, UpstreamEvent(WARNING, "RunLeft", message)
     elif run.state is RunState.UPDATING and resumed:
         yield key, UpstreamEvent(NORMAL, "RunResumed", f"Run {run.id} goes on")
     elif run.state is RunState.STOPPED:
@@ -235,10 +239,11 @@ def _had(record: StagedRecord, key: ObjectKey) -> Iterator[str]:
 def _held(name: str, run: ContentRun | None, cluster: ClusterName, *, left: bool) -> str:
     """Return why a cluster keeps an earlier version."""
     if left or run is None:
-        return f"the StagedDelivery {name} left it so"
+        return f"another change: the StagedDelivery {name} stages it no more"
+    if run.state is RunState.STOPPED:
+        return f"the run {run.id} of {name}, which is stopped"
     if run.state is not RunState.UPDATING:
-        what = "is stopped" if run.state is RunState.STOPPED else "is rolled back"
-        return f"the run {run.id} of {name} {what}"
+        return f"another change: the run {run.id} of {name} is rolled back"
     stage = next((one.name for one in run.stages if cluster in one.waiting), "")
     return f"stage {stage} of {name}" if stage else f"a stage of {name} that selects it"
 

@@ -11,6 +11,7 @@ from reconciler.imports.importers import report_of
 from reconciler.manifests.text.reader import read
 from reconciler.model.fields import mapping
 from reconciler.staging.staged_delivery import CONTENT
+from reconciler.staging.view import held_in
 from tests.builders import (
     DYNAMIC,
     Body,
@@ -609,6 +610,33 @@ def test_what_is_selected_no_more_keeps_what_its_clusters_have(*, changed: bool)
     assert (["staged-held"] if changed else []) == rules(outcome)
     assert before == images(told)
     assert () == told.run(30).changes
+    if changed:
+        assert ("Left", "Deployment default/web is not selected any more") == (
+            run_of(told)["state"],
+            reason(told),
+        )
+
+
+def test_a_set_with_a_strategy_of_its_own_leaves_the_run() -> None:
+    """Two clusters have another version, so that the run is not finished."""
+    told = story(*(managed(name, where) for name, where in STAGES.items()))
+    told.put(configuration(**OPTIONS), worlds.cluster_set(), worlds.binding(), worlds.placement())
+    told.put(strategy(*THREE), staged_delivery(selector={"kind": "ManifestWorkReplicaSet"}))
+    told.put(worlds.replica_set(version("1"))).run(0)
+    told.put(worlds.replica_set(version("2"))).run(10)
+    before = told.world()
+    told.put(worlds.replica_set(version("2"), strategy=worlds.progressive()))
+    asked = preview(before, told.world(), after(20))
+    held = [one.message for one in told.run(20).faults if one.rule == "staged-held"]
+
+    why = "ManifestWorkReplicaSet ns1/shop is rolled out by itself now"
+    left = f"run {run_of(told)['id']} is left, and its clusters keep what they have: {why}"
+    assert [left] == [one.clause for one in asked.progress]
+    assert ("Left", why) == (run_of(told)["state"], reason(told))
+    assert [True] == [one.startswith(f"{why}: clusters keep") for one in held]
+    (clause,) = set(held_in(told.world()).popitem()[1].values())
+    assert clause.startswith("another change: the StagedDelivery web stages it no more; it has")
+    assert () == told.run(30).changes
 
 
 def test_a_plan_says_what_is_released() -> None:
@@ -621,7 +649,9 @@ def test_a_plan_says_what_is_released() -> None:
     told.put(version("2"))
     asked = preview(before, told.world(), after(20))
 
-    said = "deployment default/web is not held back by it any more: not selected, or gone"
+    said = (
+        "changes of Deployment default/web are not held back any more: it is not selected, or gone"
+    )
     assert [said] == [one.clause for one in asked.progress]
 
 

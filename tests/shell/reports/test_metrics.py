@@ -172,7 +172,13 @@ def test_staged_runs_are_counted(tmp_path: Path) -> None:
     metrics = measured(told.fleet, clock, lambda: None, release)
     counted = {str(state): value(metrics, "staged_runs", state=state) for state in RunState}
 
-    assert {"Updating": 1.0, "Stopped": 0.0, "RolledBack": 0.0, "Finished": 0.0} == counted
+    assert {
+        "Updating": 1.0,
+        "Stopped": 0.0,
+        "RolledBack": 0.0,
+        "Finished": 0.0,
+        "Left": 0.0,
+    } == counted
 
 
 def test_steps_are_counted(tmp_path: Path) -> None:
