@@ -647,8 +647,8 @@ def run(
             posts = judge.tokens is not None and judge.holder in judge.tokens.names()
             seconds = MISSED * (POSTED_SECONDS if posts else every)
             observation.say(
-                f"standing by for {judge.holder}, whose clusters are reported here "
-                f"after {seconds:g} s without its heartbeat"
+                f"standing by for {judge.holder}: after {seconds:g} s without its heartbeat "
+                f"we report {enumerated(sorted(reached), NAMED)}"
             )
         if heartbeats.judge or heartbeats.heartbeat == AT_REMOTE:
             observation.say(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from subprocess import DEVNULL
+from subprocess import DEVNULL, PIPE
 
 import httpx
 import pytest
@@ -498,6 +498,23 @@ def test_whoever_stands_by_hears_only_who_has_a_token(
 
         assert 2 == run(["observe", *options, *reached, *heard, "--stand-by", "esat"])
     assert "has no line for esat (--stand-by)" in capsys.readouterr().err
+
+
+def test_whoever_stands_by_says_for_whom_and_with_what(tmp_path: Path) -> None:
+    """Whatever else the holder observes: what is not observed here is not reported here."""
+    remote = new_bare(
+        tmp_path / "remote", {f"{name}.yaml": text(cluster(name)) for name in ("a", "b")}
+    )
+    with contexts(tmp_path, {"a": Store("a", ())}) as config:
+        options = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / "own.git")]
+        reached = ["--context", "a", "--kubeconfig", str(config), "--stand-by", "b"]
+        command = [sys.executable, "-m", "reconciler", "observe", *options, *reached]
+        process = subprocess.Popen(command, env=process_environment(), stderr=PIPE, text=True)
+        with process:
+            said = "" if process.stderr is None else process.stderr.readline()
+            process.kill()
+
+    assert "standing by for b: after 240 s without its heartbeat we report a" in said
 
 
 class Standing:
