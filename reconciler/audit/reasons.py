@@ -9,7 +9,7 @@ from reconciler.audit.history.decisions import Event
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.previews.resumption import Suspension, suspension_of
 from reconciler.audit.replay import Replay
-from reconciler.core.dialects import decision_on
+from reconciler.core.dialects import decision_on, find_strategy
 from reconciler.core.record import next_moment
 from reconciler.model.decision import ClusterAnswer, ClusterVerdict, Decision, Explanation, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -133,7 +133,7 @@ def explain_why(
 
 def _staged(world: World, key: ObjectKey) -> Iterator[str]:
     """Yield how far the run of a staged delivery is that changes what a decision is about."""
-    for changed, lines in runs_in(world):
+    for changed, lines in runs_in(world, find_strategy):
         if decision_on(changed) == key:
             yield from lines
 

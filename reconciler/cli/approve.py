@@ -97,9 +97,9 @@ def order(
     key = ObjectKey(*STAGED_DELIVERY, "", name.removeprefix(f"{STAGED_DELIVERY[1].lower()}/"))
 
     def edits(world: World) -> list[ObjectEdit]:
-        if key not in world.inputs:
-            raise UsageError(f"there is no {spelled(key)}")
         output = _record_of(directory, to, world, key)
+        if key not in world.inputs:
+            raise UsageError(_not_there(key, output))
         run = None if output is None else readable_staged_record(output.body).run
         if output is None or run is None:
             raise UsageError(f"no content of {spelled(key)} has changed yet, so it has no run")
@@ -137,6 +137,15 @@ def _standing(
     is_committed = orders.count(wanted) == written.count(wanted)
     follows = "the next pass carries it out" if is_committed else "it is not committed yet"
     return f"has this order already in {manifest.origin.path}; {follows}"
+
+
+def _not_there(key: ObjectKey, output: Manifest | None) -> str:
+    """Return that there is no staged delivery, and how what it left goes on."""
+    held = output is not None and readable_staged_record(output.body).objects
+    if not held:
+        return f"there is no {spelled(key)}"
+    goes_on = "write it again to begin another run, or change their content"
+    return f"{spelled(key)} was deleted, and clusters keep what they have of its objects: {goes_on}"
 
 
 def _record_of(directory: Path, to: EditOptions, world: World, key: ObjectKey) -> Manifest | None:

@@ -176,29 +176,47 @@ def held_in(world: World) -> dict[ObjectKey, dict[ClusterName, str]]:
     return held
 
 
-def runs_in(world: World) -> Iterator[tuple[ObjectKey, tuple[str, ...]]]:
-    """Yield the objects that runs change, or hold, each with how far that is, a sentence each."""
+def runs_in(
+    world: World, find_strategy: Callable[[World, str], Manifest | None]
+) -> Iterator[tuple[ObjectKey, tuple[str, ...]]]:
+    """Yield the objects that runs change, or hold, each with how far that is, a sentence each.
+
+    Args:
+        world: As it is.
+        find_strategy: Returns the strategy of a name, `None` if there is none.
+    """
     for output in world.outputs_of_kind(STAGED_DELIVERY):
         record, name = readable_staged_record(output.body), output.key.name
         run = record.run
-        lines = () if run is None else tuple(_lines(name, run))
+        manifest = world.inputs.get(output.key)
+        strategy = None
+        if run is not None and manifest is not None:
+            strategy = find_strategy(world, decode_staged_delivery(manifest.body).strategy)
+        lines = () if run is None else tuple(_lines(name, run, strategy))
         for key, found in record.objects.items():
             if found.before and not found.left and lines:
                 yield key, (*lines, *_had(record, key))
 
 
-def _lines(name: str, run: ContentRun) -> Iterator[str]:
-    """Yield how far a run is: itself, then stage by stage."""
-    since = format_moment(run.started_at if run.ended_at is None else run.ended_at)
-    reason = f": {run.reason}" if run.reason else ""
-    yield f"The run {run.id} of StagedDelivery {name} is {run.state} since {since}{reason}."
+def _lines(name: str, run: ContentRun, strategy: Manifest | None) -> Iterator[str]:
+    """Yield how far a run is: itself, then stage by stage; some may be in no strategy any more."""
+    from reconciler.staging.strategy import decode_stages  # noqa: PLC0415  # no column needs it
+
+    spec = {} if strategy is None else mapping(strategy.body, "spec")
+    present = {one.name for one in decode_stages(spec)}
+    reason, begun = f": {run.reason}" if run.reason else "", format_moment(run.started_at)
+    state = f"is {run.state}"
+    if run.ended_at is not None:
+        state = f"has been {run.state} since {format_moment(run.ended_at)}"
+    yield f"The run {run.id} of StagedDelivery {name}, begun at {begun}, {state}{reason}."
     if run.awaited_approval is not None:
         waiting, task = run.awaited_approval
         when = "before" if task == BEFORE else "after"
         yield f"To approve it: reconciler rollout approve {name} {waiting} --task {when}."
     for stage in run.stages:
         clusters = "; ".join(_clusters_of(stage)) or "no cluster"
-        yield f"Stage {stage.name}{_approved(stage)}: {clusters}."
+        gone = "" if strategy is None or stage.name in present else ", not in the strategy any more"
+        yield f"Stage {stage.name}{_approved(stage)}{gone}: {clusters}."
     if run.outside:
         yield f"In no stage, so nothing changes there: {enumerated(run.outside, MOST_NAMED)}."
 
@@ -215,9 +233,9 @@ def _clusters_of(stage: StageProgress) -> Iterator[str]:
         if one.failure:
             yield f"{one.name} failed, {one.failure}"
         elif one.ended_at is not None:
-            yield f"{one.name} runs it since {format_moment(one.ended_at)}"
+            yield f"{one.name} has run it since {format_moment(one.ended_at)}"
         else:
-            yield f"{one.name} has been given it at {format_moment(one.started_at)}"
+            yield f"{one.name} was given it at {format_moment(one.started_at)}"
     if stage.waiting:
         yield f"{enumerated(stage.waiting, MOST_NAMED)} to come"
     if stage.ended_at is not None:

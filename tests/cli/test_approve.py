@@ -351,6 +351,18 @@ def test_a_plan_of_an_order_has_its_faults_at_their_lines(tmp_path: Path, capsys
     assert "fault: stageddelivery/web.yaml:1:1: the run " in out
 
 
+def test_what_a_deleted_one_left_says_how_it_goes_on(tmp_path: Path, capsys: Capsys) -> None:
+    """There is no run to order anything of."""
+    told = StagedFleet.begun(tmp_path / "fleet").run(version("2", replicas=3))
+    told.fleet.git("rm", "-q", "stageddelivery/web.yaml")
+    told.fleet.git("commit", "-qm", "Remove")
+    told.run()
+
+    code, _, err = answer(told.fleet, capsys, "rollout", "rollback", "web")
+
+    assert (2, True) == (code, "write it again to begin another run" in err)
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

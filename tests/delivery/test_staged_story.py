@@ -262,11 +262,17 @@ def test_the_page_shows_how_far_a_run_is(tmp_path: Path) -> None:
 
     rollout = shown.partition("Rollout<")[2].partition("</ul>")[0]
     itself, approve, canary, early, prod, held = re.findall(r"<li>(.*?)</li>", rollout)
-    assert "is Updating since 2026-11-20T12:03:00Z: waits for approval before" in itself
+    assert "begun at 2026-11-20T12:03:00Z, is Updating: waits for approval before" in itself
     assert approve == "To approve it: reconciler rollout approve web early --task before."
-    assert canary.startswith("Stage canary: a runs it since 2026-11-20T12:04:00Z; over since ")
+    assert canary.startswith("Stage canary: a has run it since 2026-11-20T12:04:00Z; over since ")
     assert ["Stage early: b to come.", "Stage prod: c to come."] == [early, prod]
     assert held.endswith(": b, c.")
+
+    told.run(strategy(*IN_THREE[1:]))
+    with served_page(told.fleet.folder) as page:
+        shown = page.get("/object?group=apps&kind=Deployment&namespace=default&name=web").text
+
+    assert "Stage canary, not in the strategy any more: a has run it since " in shown
 
 
 def test_an_order_that_was_carried_out_is_not_undone(
