@@ -600,13 +600,8 @@ def run(
     )
     profiles.check()
     heartbeats.check()
-    own = reached or profiles.access_provider
-    if heartbeats.stand_by is not None and not own:
-        raise UsageError("--stand-by needs clusters to observe")
-    if scores and not own:
-        raise UsageError("--scores needs clusters to observe")
-    if not (own or heartbeats.judge):
-        raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
+    if not (reached or profiles.access_provider):
+        _check_observing_nothing(heartbeats, scores=scores)
     metrics = ObservationMetrics()
     with (
         open_reporter(remote, mirror, access, target) as reporter,
@@ -642,21 +637,49 @@ def run(
             sender,
             metrics,
         )
-        every = pushed_every(len(declared_clusters(world)))
-        if judge is not None and judge.holder:
-            posts = judge.tokens is not None and judge.holder in judge.tokens.names()
-            seconds = MISSED * (POSTED_SECONDS if posts else every)
-            observation.say(
-                f"standing by for {judge.holder}: after {seconds:g} s without its heartbeat "
-                f"we report {enumerated(sorted(reached), NAMED)}"
-            )
-        if heartbeats.judge or heartbeats.heartbeat == AT_REMOTE:
-            observation.say(
-                f"heartbeats at the remote are due every {every:g} s; "
-                f"after {MISSED * every:g} s without one their sender counts as silent"
-            )
+        for line in _heartbeats_expected(heartbeats, judge, len(declared_clusters(world)), reached):
+            observation.say(line)
         asyncio.run(_rounds(observation, probe_seconds, client))
     return 0
+
+
+def _check_observing_nothing(heartbeats: HeartbeatOptions, *, scores: bool) -> None:
+    """Raise `UsageError` where a process that observes no cluster would do nothing of use."""
+    if heartbeats.stand_by is not None:
+        raise UsageError("--stand-by needs clusters to observe")
+    if scores:
+        raise UsageError("--scores needs clusters to observe")
+    if not heartbeats.judge:
+        raise UsageError("name clusters with --context, or the one this runs in with --in-cluster")
+
+
+def _heartbeats_expected(
+    heartbeats: HeartbeatOptions,
+    judge: SilenceJudge | None,
+    clusters: int,
+    observed: Iterable[str],
+) -> Iterator[str]:
+    """Yield when heartbeats are due, and what comes of their silence.
+
+    Args:
+        heartbeats: What is asked for.
+        judge: Who hears them, `None` for nobody.
+        clusters: How many the fleet has.
+        observed: Those that this process observes.
+    """
+    every = pushed_every(clusters)
+    if judge is not None and judge.holder:
+        posts = judge.tokens is not None and judge.holder in judge.tokens.names()
+        seconds = MISSED * (POSTED_SECONDS if posts else every)
+        yield (
+            f"standing by for {judge.holder}: after {seconds:g} s without its heartbeat "
+            f"we report {enumerated(sorted(observed), NAMED)}"
+        )
+    if heartbeats.judge or heartbeats.heartbeat == AT_REMOTE:
+        yield (
+            f"heartbeats at the remote are due every {every:g} s; "
+            f"after {MISSED * every:g} s without one their sender counts as silent"
+        )
 
 
 async def _rounds(
