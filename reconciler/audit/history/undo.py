@@ -289,9 +289,10 @@ def _undo_of_pass(
     apart = revisions.layout.apart
     requests = tuple(_requests(computed, undone, now)) if apart else ()
     stands = commit is computed.commit and not causes  # it would be delivered again
-    whole = not stays and not _others_taken(computed, causes, revisions)
-    outputs = () if apart or stands else _outputs_of(computed, undone, revisions, whole=whole)
-    files |= {change.path: change.before for change in outputs}
+    if not (apart or stands):
+        whole = not stays and not _others_taken(computed, causes, revisions)
+        outputs = _outputs_of(computed, undone, revisions, whole=whole)
+        files |= {change.path: change.before for change in outputs}
     objects = tuple(UndoneObject(one.subject, one.before) for one in undone)
     if not files:
         raise UsageError(
@@ -382,9 +383,11 @@ def _inputs_before(computed: _Pass, revisions: Revisions) -> Mapping[ObjectKey, 
 
 def _others_taken(computed: _Pass, undone: Container[str], revisions: Revisions) -> bool:
     """Return whether a pass took edits of other files with objects; what it delivered has both."""
+    others = {path for path in computed.took if path not in undone}
+    if not others:
+        return False
     sides = (_inputs_before(computed, revisions), computed.run.world.inputs)
-    homes = {manifest.origin.path for side in sides for manifest in side.values()}
-    return any(path in homes and path not in undone for path in computed.took)
+    return any(one.origin.path in others for side in sides for one in side.values())
 
 
 def _restored(

@@ -154,8 +154,9 @@ class BranchProof:
 def prove_branches(repository: Repository, loader: Loader, world: World) -> Iterator[BranchProof]:
     """Yield a proof for each branch that a world is delivered to, as it is here or was fetched."""
     for name in decode_delivery(settings_in(world)).branches:
-        label = f"origin/{name}" if repository.is_only_fetched(name) else name
-        head = repository.find(name) if label == name else repository.find_fetched(name)
+        label, head = name, repository.find(name)
+        if head is None and repository.is_only_fetched(name):
+            label, head = f"origin/{name}", repository.find_fetched(name)
         if head is None:
             continue
         sources = delivered_from(repository, head)
